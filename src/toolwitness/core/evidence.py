@@ -1,0 +1,216 @@
+"""Events, and what each kind of evidence must hold to count.
+
+``KINDS`` is the whole vocabulary: who may say a kind, which fields make it whole, and which others it may carry. Evidence
+that is not whole is kept and moves nothing; what is missing is named (design rule R8). The required fields are those of ``spec/matrix.csv``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Final
+
+from toolwitness.core.states import EvidenceRef, Origin, Owner
+
+
+class Kind(StrEnum):
+    """Every kind of evidence there is. The envelope's ``type`` is ``toolcall.`` plus the kind."""
+
+    TASK_OPENED = "task.opened"
+    PROPOSED = "invocation.proposed"
+    CLAIMED = "dispatch.claimed"
+    ACCEPTED = "dispatch.accepted"
+    STARTED = "execution.started"
+    HEARTBEAT = "execution.heartbeat"
+    PROGRESS = "progress.reported"
+    OUTPUT = "output.emitted"
+    PART_COMPLETED = "part.completed"
+    COMMITTED = "commitment.crossed"
+    EFFECT = "effect.observed"
+    SUCCEEDED = "execution.succeeded"
+    FAILED = "execution.failed"
+    WAITER_RELEASED = "waiter.released"
+    CANCEL_ACKNOWLEDGED = "cancellation.acknowledged"
+    LOST = "execution.lost"
+    DEADLINE_ELAPSED = "deadline.elapsed"
+    INPUT_REQUIRED = "input.required"
+    INPUTS_ACCEPTED = "inputs.accepted"
+    INPUTS_REJECTED = "inputs.rejected"
+    APPROVAL_REQUESTED = "approval.requested"
+    APPROVAL_INVALIDATED = "approval.invalidated"
+    PERMITTED = "dispatch.permitted"
+    REFUSED = "dispatch.refused"
+    CLOSED = "closure.recorded"
+    RESULT_REJECTED = "result.rejected"
+    DEPENDENCY_MOVED = "dependency.moved"
+    DEPENDENCY_RESOLVED = "dependency.resolved"
+    GRANT_RECORDED = "grant.recorded"
+    GRANT_REVOKED = "grant.revoked"
+    RECONCILED = "effects.reconciled"
+    VALUE_ERASED = "value.erased"
+    HOLD_RELEASED = "hold.released"
+    INPUT_SUPPLIED = "input.supplied"
+    INPUTS_EDITED = "inputs.edited"
+    GRANTED = "approval.granted"
+    DENIED = "approval.denied"
+    DISMISSED = "invocation.dismissed"
+    WITHDRAWN = "invocation.withdrawn"
+    CANCEL_REQUESTED = "cancellation.requested"
+    RETRY_REQUESTED = "retry.requested"
+    REVERSAL_REQUESTED = "reversal.requested"
+    ROUTE_CHOSEN = "route.chosen"
+    CHILD_WAIVED = "child.waived"
+    CARD_RENDERED = "card.rendered"
+
+
+@dataclass(frozen=True, slots=True)
+class KindSpec:
+    """Who may say a kind and which fields make it whole."""
+
+    owners: tuple[Owner, ...]
+    required: tuple[str, ...] = ()
+    """Fields that must be present and not null or empty; ``a|b`` means one of the two."""
+    optional: tuple[str, ...] = ()
+    of_task: str = ""
+    """``task`` where the subject is the task and not an invocation."""
+
+
+_RT, _PO, _US, _PR = (Owner.RUNTIME,), (Owner.POLICY,), (Owner.USER,), (Owner.PRESENTATION,)
+
+KINDS: Final[Mapping[str, KindSpec]] = {
+    Kind.TASK_OPENED: KindSpec(_RT, ("purpose",), ("required_children", "synthesis", "parent_task", "opened_by"), of_task="task"),
+    Kind.PROPOSED: KindSpec(
+        _RT,
+        ("tool", "inputs", "source_request", "proposer"),
+        (
+            "purpose", "provenance", "consequences", "policy_version", "commitment_boundary", "expected_effects",
+            "required", "parent", "dependencies", "retry_of", "reverses", "replaces", "correlation", "cancel_support",
+            "recovery", "alternate_routes", "result_schema", "inputs_schema", "labels", "alone",
+        ),
+    ),
+    Kind.CLAIMED: KindSpec(_RT, ("permit", "attempt"), ("inputs_digest", "approval_id", "worker", "idempotency_key")),
+    Kind.ACCEPTED: KindSpec(_RT, ("queue_ref|accepted_at",), ("permit", "dependency_condition")),
+    Kind.STARTED: KindSpec(_RT, ("attempt", "executor|lease"), ("permit", "worker", "inputs", "cancel_support", "started_at")),
+    Kind.HEARTBEAT: KindSpec(_RT, ("attempt", "lease"), ("expires_at",)),
+    Kind.PROGRESS: KindSpec(_RT, ("order",), ("text", "percent", "current", "total")),
+    Kind.OUTPUT: KindSpec(_RT, ("order",), ("output", "channel")),
+    Kind.PART_COMPLETED: KindSpec(_RT, ("part", "open"), ("outcome",)),
+    Kind.COMMITTED: KindSpec(_RT, ("boundary",), ("provider_reference",)),
+    Kind.EFFECT: KindSpec(_RT, ("effect",), ("reference", "at", "amount", "currency", "recipient", "provider_reference", "resource")),
+    Kind.SUCCEEDED: KindSpec(
+        _RT, ("completed_at", "result|result_ref"), ("validation", "summary", "provider_reference", "executed")
+    ),
+    Kind.FAILED: KindSpec(_RT, ("category", "detail", "evidence_ref"), ("exception", "retryable", "effects")),
+    Kind.WAITER_RELEASED: KindSpec(_RT, ("waiter",), ("reason", "body")),
+    Kind.CANCEL_ACKNOWLEDGED: KindSpec(_RT, ("termination", "initiator", "scope", "reason", "at"), ("effects", "request_ref")),
+    Kind.LOST: KindSpec(_RT, ("reason",), ("lease", "last_seen_at")),
+    Kind.DEADLINE_ELAPSED: KindSpec((Owner.POLICY, Owner.RUNTIME), ("deadline", "declared_at"), ("approval_id", "judged_at")),
+    Kind.INPUT_REQUIRED: KindSpec(_PO, ("unresolved", "collector"), ("prompt", "fields", "expires_at")),
+    Kind.INPUTS_ACCEPTED: KindSpec(_PO, ("inputs_digest", "checked_by"), ("inputs", "unresolved")),
+    Kind.INPUTS_REJECTED: KindSpec(_PO, ("validation", "collector"), ("raw", "unresolved", "fields", "expires_at")),
+    Kind.APPROVAL_REQUESTED: KindSpec(
+        _PO,
+        ("approval_id", "consequence_summary", "authority", "authorization_owner", "scope"),
+        ("expires_at", "eligible", "inputs_digest", "attempt", "policy_version", "facts", "rule"),
+    ),
+    Kind.APPROVAL_INVALIDATED: KindSpec(_PO, ("approval_id", "reason"), ("rule", "changed")),
+    Kind.PERMITTED: KindSpec(_PO, ("rule", "policy_version"), ("reason", "approval_id", "inputs_digest", "expires_at", "result_expires_at")),
+    Kind.REFUSED: KindSpec(_PO, ("rule", "reason"), ("policy_version",)),
+    Kind.CLOSED: KindSpec(_PO, ("kind", "initiator", "scope", "reason", "at"), ("approval_id", "replaced_by", "executed", "owner_name")),
+    Kind.RESULT_REJECTED: KindSpec(_PO, ("problems",), ("result", "declared")),
+    Kind.DEPENDENCY_MOVED: KindSpec(_PO, ("dependency", "moved_to")),
+    Kind.DEPENDENCY_RESOLVED: KindSpec(_PO, ("dependency", "by")),
+    Kind.GRANT_RECORDED: KindSpec(_PO, ("grant_id", "scope", "actor"), ("expires_at", "limit"), of_task="task"),
+    Kind.GRANT_REVOKED: KindSpec(_PO, ("grant_id", "reason"), (), of_task="task"),
+    Kind.RECONCILED: KindSpec(_PO, ("conclusion", "by"), ("detail", "reference")),
+    Kind.VALUE_ERASED: KindSpec(_PO, ("value_ref", "by", "reason")),
+    Kind.HOLD_RELEASED: KindSpec(_PO, ("held_source", "up_to", "reason")),
+    Kind.INPUT_SUPPLIED: KindSpec(_US, ("actor", "inputs"), ("reason", "fields")),
+    Kind.INPUTS_EDITED: KindSpec(_US, ("actor", "inputs"), ("reason", "fields")),
+    Kind.GRANTED: KindSpec(_US, ("actor", "approval_id"), ("inputs_digest", "reason", "request_id", "channel", "tool", "roles")),
+    Kind.DENIED: KindSpec(_US, ("actor", "approval_id"), ("reason", "request_id", "channel", "tool", "roles")),
+    Kind.DISMISSED: KindSpec(_US, ("actor",), ("reason", "channel", "request_id", "roles")),
+    Kind.WITHDRAWN: KindSpec(_US, ("actor",), ("reason", "channel", "request_id", "roles")),
+    Kind.CANCEL_REQUESTED: KindSpec(_US, ("actor", "scope"), ("reason", "channel", "request_id", "roles")),
+    Kind.RETRY_REQUESTED: KindSpec(_US, ("actor",), ("reason", "new_invocation", "request_id", "roles", "channel")),
+    Kind.REVERSAL_REQUESTED: KindSpec(_US, ("actor",), ("reason", "new_invocation", "request_id", "roles", "channel")),
+    Kind.ROUTE_CHOSEN: KindSpec(_US, ("actor", "route"), ("reason", "new_invocation", "request_id", "roles", "channel")),
+    Kind.CHILD_WAIVED: KindSpec(_US, ("actor", "child", "reason"), ("request_id", "roles", "channel"), of_task="task"),
+    Kind.CARD_RENDERED: KindSpec(_PR, ("document_version",), ("actor", "digest", "viewport", "truncated")),
+}
+"""The vocabulary as data: kind → who may say it and what makes it whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that one source said, as it said it.
+
+    ``data`` holds plain JSON without floats: our own fields, references and digests only (R12). A value that lies beside the
+    event appears in it as ``{"ref": "val_…", "digest": "…", "bytes": n}``.
+    """
+
+    kind: str
+    source: str
+    id: str
+    """Unique within its source: the deduplication key."""
+    task_id: str
+    owner: Owner
+    invocation_id: str | None = None
+    """The subject; ``None`` for events about the task itself."""
+    attempt: int | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    time: str | None = None
+    """The source's own time (RFC 3339), or ``None`` when it gave none."""
+    sequence: int | None = None
+    """The source's own order within the subject, counted from 1; ``None`` when the source does not number."""
+    origin: Origin = Origin.SERVER
+    caused_by: tuple[str, ...] = ()
+    """Evidence references of the events that caused this one."""
+    tenant: str = ""
+    adapter: str = ""
+    """``name@version#row`` of the mapping that made the event; empty for our own."""
+    raw_ref: str = ""
+    """Reference of the raw runtime event in the value table."""
+    refusal: str = ""
+    """Why it was refused when it came (``rule: reason``); empty when it was not. A refused event is kept and believed by nobody."""
+    once_key: str = ""
+    """The single use that this event takes; a second event with the same key cannot be appended."""
+
+    @property
+    def ref(self) -> EvidenceRef:
+        """The reference under which this event is cited."""
+        return evidence_ref(self.source, self.id)
+
+
+def evidence_ref(source: str, event_id: str) -> EvidenceRef:
+    """Give the reference of the event that ``source`` named ``event_id``: ``ev_`` and 32 hex digits."""
+    return EvidenceRef("ev_" + sha256(f"{source}\0{event_id}".encode("utf-8", "surrogatepass")).hexdigest()[:32])
+
+
+_EMPTY: Final = (None, "", [], {}, ())
+
+
+def missing_fields(event: Event) -> tuple[str, ...]:
+    """Name the required fields that ``event`` lacks; empty when its evidence is whole.
+
+    An empty list is a whole answer for ``open`` and ``unresolved`` (nothing is left), and only there.
+    """
+    spec = KINDS.get(event.kind)
+    if spec is None:
+        return ()
+    data = event.data
+    return tuple(
+        name
+        for name in spec.required
+        if not any(
+            (alternative in data and data[alternative] == [] and alternative in {"open", "unresolved"})
+            or (value := data.get(alternative)) is not None and value not in _EMPTY
+            for alternative in name.split("|")
+        )
+    )
+
+
+def may_say(owner: Owner, kind: str) -> bool:
+    """Tell whether ``owner`` owns facts of this kind. A kind that we do not know is anybody's to say."""
+    spec = KINDS.get(kind)
+    return spec is None or owner in spec.owners
