@@ -67,8 +67,12 @@ web: $(BUNDLE) ## Build the custom elements into the package
 
 .PHONY: docs
 docs: $(STAMPS)/dev ## Build the documentation into site/
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "site/index.html"
+
+.PHONY: reference
+reference: $(STAMPS)/dev ## Write the generated parts of the documentation anew
+	@$(BIN)/python scripts/reference.py
 
 .PHONY: screenshots
 screenshots: $(STAMPS)/dev $(BUNDLE) chromium ## Take the documentation's pictures from the real page, in light and dark
