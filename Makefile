@@ -14,8 +14,8 @@ STAMPS := $(VENV)/.stamps
 STATIC := src/toolwitness/server/static
 BUNDLE := $(STATIC)/toolwitness.js
 
-WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -type f -print 2>/dev/null)
-PIP         := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+WEB_SOURCES := $(shell find web -mindepth 1 \( -name node_modules -o -name '.*' \) -prune -o -type f -print 2>/dev/null)
+PIP         := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 say = @printf '\033[2m── %s\033[0m\n' "$(1)"
 

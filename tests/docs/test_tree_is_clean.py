@@ -64,3 +64,22 @@ def test_every_locked_requirement_has_a_hash() -> None:
 def test_what_is_built_is_not_in_the_tree() -> None:
     built = [path for path in tracked() if {"node_modules", "dist", "site", "static"} & set(path.parts) or path.name == "uv.lock"]
     assert built == []
+
+
+def test_every_ignore_carries_its_reason_in_words() -> None:
+    marker = re.compile(
+        r"#\s*(?:noqa(?::\s*[A-Z0-9, ]+)?|type:\s*ignore(?:\[[^\]]*\])?|pyright:\s*ignore(?:\[[^\]]*\])?|fmt:\s*\w+)(?P<rest>.*)$"
+    )
+    silent: list[str] = []
+    for path in tracked("*.py"):
+        for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").splitlines(), 1):
+            match = marker.search(line)
+            if match and len(re.findall(r"[a-z]{2,}", match["rest"])) < 2 and "fmt: on" not in line:
+                silent.append(f"{path}:{number}: {line.strip()}")
+    assert silent == []
+
+
+def test_no_file_has_a_name_that_says_nothing() -> None:
+    empty = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler", "processor", "data", "info"}
+    named = [path for path in tracked("src", "web/src") if path.stem.lower().split(".")[0] in empty or empty & set(path.parts[:-1])]
+    assert named == []
