@@ -1,0 +1,88 @@
+/** The console's requests to the server: a fresh snapshot, and what a person asks for. */
+import type { ActionDetail, Answer } from "./events.ts";
+import type { Card, Inbox, Problem, TaskCard, TaskRow } from "./model.ts";
+import type { Page } from "./page-record.ts";
+
+/** What the server puts into the page. */
+export interface Boot {
+  view: Page["view"];
+  data: unknown;
+  cursor: string | null;
+  actor?: { id: string; name?: string; roles?: readonly string[] } | null;
+  csrf?: string | null;
+  base: string;
+  waiting?: number;
+}
+
+/** Reads the page's first content from what the server sent with it. */
+export function pageOf(view: Page["view"], sent: unknown): Page {
+  switch (view) {
+    case "tasks": return { view, tasks: Array.isArray(sent) ? (sent as TaskRow[]) : ((sent as { tasks?: TaskRow[] } | null)?.tasks ?? []) };
+    case "task": return { view, task: sent as TaskCard };
+    case "inbox": return { view, inbox: sent as Inbox, answered: [] };
+    case "invocation": return { view, card: sent as Card };
+  }
+}
+
+/** The address of the snapshot that a page can be drawn from anew. */
+export function snapshotAddress(base: string, page: Page): string {
+  switch (page.view) {
+    case "tasks": return `${base}/api/tasks`;
+    case "task": return `${base}/api/tasks/${encodeURIComponent(page.task.id)}?view=card`;
+    case "inbox": return `${base}/api/approvals?view=card`;
+    case "invocation": return `${base}/api/invocations/${encodeURIComponent(page.card.id)}?view=card`;
+  }
+}
+
+/** The address of the stream, narrowed to one task where the page shows one. */
+export function streamAddress(base: string, page: Page, cursor: string | null): string {
+  const query = new URLSearchParams();
+  if (cursor) query.set("cursor", cursor);
+  const task = page.view === "task" ? page.task.id : page.view === "invocation" ? page.card.task : null;
+  if (task) query.set("task", task);
+  const text = query.toString();
+  return `${base}/api/stream${text ? `?${text}` : ""}`;
+}
+
+/** The address and the body of a request; a part is waived at its task. */
+export function actionRequest(base: string, detail: ActionDetail, task: string | null): { address: string; body: string } {
+  const id = encodeURIComponent(detail.id);
+  if (detail.subject === "task") {
+    const action = detail.action === "waive_child" ? "waive" : detail.action;
+    return { address: `${base}/api/tasks/${id}/actions/${encodeURIComponent(action)}`, body: detail.body };
+  }
+  if (detail.action === "waive_child" && task) {
+    const named = "invocationId" in detail.binding ? detail.body : `{"invocationId":${JSON.stringify(detail.id)},${detail.body.slice(1)}`;
+    return { address: `${base}/api/tasks/${encodeURIComponent(task)}/actions/waive`, body: named };
+  }
+  return { address: `${base}/api/invocations/${id}/actions/${encodeURIComponent(detail.action)}`, body: detail.body };
+}
+
+/**
+ * Sends a request and answers only what the server answered.
+ *
+ * A failure of the server or of the network leaves it open whether the request was recorded, and is said to.
+ */
+export async function ask(address: string, body: string, requestId: string, csrf: string): Promise<Answer> {
+  let response: Response;
+  try {
+    response = await fetch(address, {
+      method: "POST", body, credentials: "same-origin",
+      headers: { "content-type": "application/json", accept: "application/json, application/problem+json", "x-toolwitness-csrf": csrf },
+    });
+  } catch {
+    return { requestId, outcome: "unanswered" };
+  }
+  if (response.ok) return { requestId, outcome: "recorded" };
+  const problem = await problemOf(response);
+  return { requestId, outcome: response.status >= 500 ? "unanswered" : "refused", ...(problem ? { problem } : {}) };
+}
+
+async function problemOf(response: Response): Promise<Problem | null> {
+  try {
+    const read: unknown = await response.json();
+    return typeof read === "object" && read !== null && ("title" in read || "detail" in read) ? (read as Problem) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,38 @@
+/** Draws the chip and the strips that cards and tasks share. */
+import { html, nothing, type TemplateResult } from "lit";
+import type { Finding, Request } from "./model.ts";
+import type { Refusal } from "./card/asking.ts";
+import { markGlyph, stateGlyph } from "./glyphs.ts";
+import { prose, timeElement } from "./clock.ts";
+import { words } from "./words.ts";
+
+type Drawn = TemplateResult | typeof nothing;
+
+/** Draws a state: glyph and word, and a tone that only repeats them. */
+export const chip = (state: { tone: string; glyph: string; label: string }): TemplateResult =>
+  html`<span class="chip ${state.tone}" part="chip">${stateGlyph(state.glyph)}<span dir="auto">${state.label}</span></span>`;
+
+/** Draws what is known to be wrong: the fact in bold, the consequence in plain words. */
+export function findingStrip(finding: Finding, cite: Drawn): TemplateResult {
+  const word = words.severity[finding.severity] ?? finding.severity;
+  return html`<div class="strip finding ${finding.severity}" part="finding" data-code=${finding.code}>
+    ${markGlyph(finding.severity)}<p><span class="hidden-word">${word}: </span><b dir="auto">${prose(finding.headline)}</b> <span dir="auto">${prose(finding.detail)}</span></p>${cite}</div>`;
+}
+
+const firstSentence = /^(.+?)\.(?:\s+([\s\S]+))?$/;
+
+/** Draws a request: what was asked, when and by whom, and that it is not yet so. */
+export function requestStrip(request: Request, cite: Drawn): TemplateResult {
+  const [, first, rest] = firstSentence.exec(request.text) ?? [null, request.text, undefined];
+  return html`<div class="strip request" part="request" data-kind=${request.kind}>
+    ${markGlyph("request")}<p><span class="hidden-word">${words.request}: </span><b dir="auto">${prose(first ?? request.text)}</b>
+    ${timeElement(request.at)}${request.by ? html` <span dir="auto">${words.by(request.by)}</span>` : nothing}.${rest ? html` <span dir="auto">${prose(rest)}</span>` : nothing}</p>${cite}</div>`;
+}
+
+/** Draws the host's refusal where the person pressed. */
+export function refusalStrip(refusal: Refusal | null, dismiss: () => void): TemplateResult {
+  return html`<div class="alert" role="alert">${refusal ? html`<div class="strip finding warning" part="refusal">
+    ${markGlyph("refused")}<p><b dir="auto">${refusal.label}: ${prose(refusal.problem.title ?? words.refused)}</b>
+    <span dir="auto">${prose(refusal.problem.detail ?? "")}</span></p>
+    <button type="button" class="link" @click=${dismiss}>${words.dismissNotice}</button></div>` : nothing}</div>`;
+}
