@@ -14,6 +14,7 @@ import click
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import KINDS
+from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.transitions import ROWS
 from toolwitness.wire.json_text import loads_strict, parse
 
@@ -44,6 +45,20 @@ def transitions() -> str:
         f"| {_words(row.state or '(none)')} | `{row.kind}` | {_words(row.condition)} | {_words(row.next)} | {row.basis} |" for row in ROWS
     )
     return ROW_HEAD + "\n".join(rows) + "\n"
+
+
+MARKS = {"expected": "●", "gap": "○", "violation": "▲", "ours": "◇"}
+
+
+def moves() -> str:
+    """Give the whole machine at a glance: from which state to which, and on what basis."""
+    states = [state.value for state in State]
+    lines = ["| from ╲ to | " + " | ".join(_words(state) for state in states) + " |", "|---|" + ":-:|" * len(states)]
+    for source in ["", *(state for state in states if state not in TERMINAL)]:
+        found = {target: {row.basis.value for row in ROWS if (row.state or "") == source and row.next == target} for target in states}
+        cells = ["".join(mark for basis, mark in MARKS.items() if basis in found[target]) or " " for target in states]
+        lines.append(f"| **{_words(source) or '(none)'}** | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def _cell(text: str) -> str:
@@ -106,7 +121,7 @@ SUSPECTS: dict[str, bytes | str] = {
     "nothing": "",
 }
 
-MAKERS: dict[str, Callable[[], str]] = {"cli": cli, "json": json_suspects, "kinds": kinds, "transitions": transitions}
+MAKERS: dict[str, Callable[[], str]] = {"cli": cli, "json": json_suspects, "kinds": kinds, "moves": moves, "transitions": transitions}
 
 
 def rewritten(text: str) -> str:
