@@ -85,7 +85,7 @@ KINDS: Final[Mapping[str, KindSpec]] = {
         (
             "purpose", "provenance", "consequences", "policy_version", "commitment_boundary", "expected_effects",
             "required", "parent", "dependencies", "retry_of", "reverses", "replaces", "correlation", "cancel_support",
-            "recovery", "alternate_routes", "result_schema", "inputs_schema", "labels", "alone",
+            "recovery", "alternate_routes", "result_schema", "inputs_schema", "labels", "host", "reverses_window",
         ),
     ),
     Kind.CLAIMED: KindSpec(_RT, ("permit", "attempt"), ("inputs_digest", "approval_id", "worker", "idempotency_key")),

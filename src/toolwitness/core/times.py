@@ -1,0 +1,25 @@
+"""Times as text: RFC 3339 in and out, and nothing that reads a clock."""
+
+from datetime import UTC, datetime
+
+
+def rfc3339(at: datetime) -> str:
+    """Write an aware time as RFC 3339 in UTC with microseconds and ``Z``.
+
+    Raises:
+        ValueError: ``at`` has no time zone; such a time says nothing about when.
+    """
+    if at.tzinfo is None:
+        raise ValueError("a time without a zone cannot be recorded; pass an aware datetime")
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_rfc3339(text: object) -> datetime | None:
+    """Read an RFC 3339 time; ``None`` for whatever cannot be read or carries no zone (R10)."""
+    if not isinstance(text, str):
+        return None
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return at.astimezone(UTC) if at.tzinfo is not None else None

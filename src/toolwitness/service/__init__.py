@@ -1,0 +1,1 @@
+"""Commands: load, decide, append. One file a command; nothing here runs a tool or draws a screen."""

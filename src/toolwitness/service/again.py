@@ -1,0 +1,154 @@
+"""Begin again: retry, reverse, resubmit, ask for an approval again, choose another route. Each makes a new invocation or request; no old one is touched (R9)."""
+
+from toolwitness.core.evidence import Kind
+from toolwitness.core.record import InvocationRecord
+from toolwitness.core.states import ClosureKind, Owner
+from toolwitness.core.task import latest_attempts, root_of
+from toolwitness.core.verdicts import Actor
+from toolwitness.policy.controls import judge_action
+from toolwitness.ports import Draft
+from toolwitness.service.answer import closure_draft
+from toolwitness.service.propose import Proposal, proposal_draft
+from toolwitness.service.submit import approval_draft, submit
+from toolwitness.service.workplace import Receipt, Situation, Workplace, carry_out, make_draft, read, require, said_by
+
+
+async def retry(place: Workplace, invocation_id: str, *, actor: Actor, reason: str = "", request_id: str = "") -> Receipt:
+    """Propose the next attempt of a failed call, under current policy; the record given is the new attempt's.
+
+    Raises:
+        NotPermitted: policy permits no retry, and says why; the refusal is on record.
+    """
+    return await _again(place, invocation_id, Kind.RETRY_REQUESTED, "retry", actor, reason, request_id)
+
+
+async def resubmit(place: Workplace, invocation_id: str, *, actor: Actor, reason: str = "", request_id: str = "") -> Receipt:
+    """Propose an expired or closed call afresh, under current policy; the record given is the replacement's.
+
+    Raises:
+        NotPermitted: it has not ended that way; the refusal is on record.
+    """
+    return await _again(place, invocation_id, Kind.ROUTE_CHOSEN, "resubmit", actor, reason, request_id)
+
+
+async def _again(
+    place: Workplace, invocation_id: str, kind: Kind, action: str, actor: Actor, reason: str, request_id: str
+) -> Receipt:
+    """Record the wish and the new proposal in one append, move what depends on the old attempt, and submit the new one."""
+    before = (await read(place, invocation_id)).record
+    raw = (await place.ledger.value(before.inputs["ref"]) if before.inputs else None) or b"{}"
+    new_id = place.ids.new("inv")
+
+    def decide(situation: Situation) -> list[Draft]:
+        record = situation.record
+        extra = {"new_invocation": new_id, "reason": reason or None, "request_id": request_id or None}
+        if kind is Kind.ROUTE_CHOSEN:
+            extra["route"] = "resubmit"
+        act = make_draft(place, record, kind, said_by(actor, **extra), owner=Owner.USER, once_key=f"again:{record.id}")
+        latest = latest_attempts(situation.view.records).get(root_of(record, situation.view.records))
+        newest = latest.id if latest else record.id
+        verdict = judge_action(record, situation.policy, actor, action=action, now=situation.now, latest_attempt=newest)
+        require(verdict, act)
+        proposal = _next_proposal(record, raw, actor, kind, act.event.ref)
+        drafts = [act, proposal_draft(place, record.task_id, proposal, tenant=record.tenant, invocation_id=new_id)]
+        return drafts + _moved_dependencies(place, situation, new_id, act)
+
+    receipt = await carry_out(place, invocation_id, decide)
+    after = await submit(place, new_id)
+    return Receipt(recorded=(*receipt.recorded, *after.recorded), record=after.record)
+
+
+def _next_proposal(record: InvocationRecord, raw: bytes, actor: Actor, kind: Kind, cause: str) -> Proposal:
+    """Make the proposal of the attempt that follows ``record``."""
+    old = record.proposal
+    is_retry = kind is Kind.RETRY_REQUESTED
+    return Proposal(
+        tool=record.tool, inputs=raw, source_request=f"{'retry' if is_retry else 'resubmission'} of {record.id} by {actor.id}",
+        proposer=actor.id, purpose=str(old.get("purpose") or ""), provenance=old.get("provenance") or (),
+        dependencies=old.get("dependencies") or (), attempt=record.attempt + 1,
+        retry_of=record.id if is_retry else "", replaces="" if is_retry else record.id,
+        required="yes" if old.get("required", True) else "no", caused_by=(cause,),
+    )  # fmt: skip  # facts in lines
+
+
+def _moved_dependencies(place: Workplace, situation: Situation, new_id: str, act: Draft) -> list[Draft]:
+    """Record, for every call that waits for the old attempt, that it now waits for the new one."""
+    old = situation.record
+    waiting = [
+        record for record in situation.view.records.values()
+        if any(record.moved_dependencies.get(d, d) == old.id for d in record.proposal.get("dependencies") or ())
+    ]  # fmt: skip  # one comprehension
+    return [
+        make_draft(
+            place, record, Kind.DEPENDENCY_MOVED,
+            {"dependency": next(d for d in record.proposal["dependencies"] if record.moved_dependencies.get(d, d) == old.id), "moved_to": new_id},
+            caused_by=[act.event.ref],
+        )
+        for record in waiting
+    ]  # fmt: skip  # one comprehension
+
+
+async def reverse(place: Workplace, invocation_id: str, *, actor: Actor, reason: str = "", request_id: str = "") -> Receipt:
+    """Propose the tool's named inverse as a separate invocation; the record given is the inverse's.
+
+    Raises:
+        NotPermitted: the tool names no inverse, or its window is over; the refusal is on record.
+    """
+    before = (await read(place, invocation_id)).record
+    raw = (await place.ledger.value(before.inputs["ref"]) if before.inputs else None) or b"{}"
+    new_id = place.ids.new("inv")
+
+    def decide(situation: Situation) -> list[Draft]:
+        record = situation.record
+        facts = said_by(actor, new_invocation=new_id, reason=reason or None, request_id=request_id or None)
+        act = make_draft(place, record, Kind.REVERSAL_REQUESTED, facts, owner=Owner.USER, once_key=f"reverse:{record.id}")
+        require(judge_action(record, situation.policy, actor, action="reverse", now=situation.now), act)
+        inverse = situation.policy.inverse
+        proposal = Proposal(
+            tool=inverse.tool if inverse else "", inputs=raw, source_request=f"reversal of {record.id} by {actor.id}", proposer=actor.id,
+            purpose=f"Reverse: {record.proposal.get('purpose') or record.tool}", reverses=record.id, required="no", caused_by=(act.event.ref,),
+        )  # fmt: skip  # facts in lines
+        return [act, proposal_draft(place, record.task_id, proposal, tenant=record.tenant, invocation_id=new_id)]
+
+    receipt = await carry_out(place, invocation_id, decide)
+    after = await submit(place, new_id)
+    return Receipt(recorded=(*receipt.recorded, *after.recorded), record=after.record)
+
+
+async def request_approval_again(place: Workplace, invocation_id: str, *, actor: Actor, reason: str = "", request_id: str = "") -> Receipt:
+    """Ask anew after an approval was invalidated (same invocation) or has expired (a replacement, since expired is final).
+
+    Raises:
+        NotPermitted: a request is still open, or nothing needs one; the refusal is on record.
+    """
+    situation = await read(place, invocation_id)
+    if situation.record.elapsed:
+        return await resubmit(place, invocation_id, actor=actor, reason=reason, request_id=request_id)
+    raw = (await place.ledger.value(situation.record.inputs["ref"]) if situation.record.inputs else None) or b"{}"
+
+    def decide(now: Situation) -> list[Draft]:
+        require(judge_action(now.record, now.policy, actor, action="request_approval_again", now=now.now))
+        return [approval_draft(place, now, raw)]
+
+    return await carry_out(place, invocation_id, decide)
+
+
+async def choose_route(
+    place: Workplace, invocation_id: str, *, actor: Actor, route: str, reason: str = "", request_id: str = ""
+) -> Receipt:
+    """Record that a person chose one of the declared alternate routes; before dispatch this withdraws the call.
+
+    Raises:
+        NotPermitted: the route is not declared, or the call has been dispatched; the refusal is on record.
+    """
+
+    def decide(situation: Situation) -> list[Draft]:
+        facts = said_by(actor, route=route, reason=reason or None, request_id=request_id or None)
+        waiting = situation.record.open_approval
+        act = make_draft(
+            place, situation.record, Kind.ROUTE_CHOSEN, facts, owner=Owner.USER, once_key=f"answer:{waiting.id}" if waiting else ""
+        )
+        require(judge_action(situation.record, situation.policy, actor, action="choose_route", now=situation.now, route=route), act)
+        return [act, closure_draft(place, situation, ClosureKind.WITHDRAWN, actor, reason or f"chose: {route}", caused_by=act)]
+
+    return await carry_out(place, invocation_id, decide)

@@ -1,0 +1,87 @@
+"""Approve or deny: one decision, bound to one request, used once (R6)."""
+
+from toolwitness.core.evidence import Kind
+from toolwitness.core.states import ClosureKind, Owner
+from toolwitness.core.verdicts import Actor
+from toolwitness.policy.approvals import judge_decision
+from toolwitness.ports import Draft
+from toolwitness.service.submit import permission_facts
+from toolwitness.service.workplace import Receipt, Situation, Workplace, carry_out, make_draft, require, said_by
+
+
+async def approve(
+    place: Workplace, invocation_id: str, *, actor: Actor, approval_id: str = "", inputs_digest: str = "", reason: str = "",
+    request_id: str = "",
+) -> Receipt:  # fmt: skip  # a signature in three lines
+    """Approve the request that waits, as ``actor``; policy's permission to dispatch is recorded with it.
+
+    ``approval_id`` and ``inputs_digest`` bind the click to what was shown; empty means the request that waits now.
+
+    Raises:
+        NotPermitted: not theirs to approve, already answered, expired, or made on other inputs; the refusal is on record.
+    """
+
+    def decide(situation: Situation) -> list[Draft]:
+        act, wanted = _act(place, situation, Kind.GRANTED, actor, approval_id, inputs_digest, reason, request_id)
+        verdict = judge_decision(
+            situation.record, situation.policy, actor, action="approve", approval_id=wanted, inputs_digest=inputs_digest, now=situation.now
+        )
+        require(verdict, act, remedy="Look at the card again: it shows what can still be decided.")
+        facts = permission_facts(situation, rule="approved", reason=f"approved by {actor.id}")
+        return [act, make_draft(place, situation.record, Kind.PERMITTED, facts, caused_by=[act.event.ref])]
+
+    return await carry_out(place, invocation_id, decide)
+
+
+async def deny(
+    place: Workplace, invocation_id: str, *, actor: Actor, approval_id: str = "", reason: str = "", request_id: str = ""
+) -> Receipt:
+    """Deny the request that waits: the person's denial, and the authorization owner's closure caused by it.
+
+    Raises:
+        NotPermitted: not theirs to deny, or already answered; the refusal is on record.
+    """
+
+    def decide(situation: Situation) -> list[Draft]:
+        act, wanted = _act(place, situation, Kind.DENIED, actor, approval_id, "", reason, request_id)
+        verdict = judge_decision(
+            situation.record, situation.policy, actor, action="deny", approval_id=wanted, inputs_digest="", now=situation.now
+        )
+        require(verdict, act)
+        return [act, closure_draft(place, situation, ClosureKind.DENIED, actor, reason, caused_by=act, approval_id=wanted)]
+
+    return await carry_out(place, invocation_id, decide)
+
+
+def _act(
+    place: Workplace, situation: Situation, kind: Kind, actor: Actor, approval_id: str, inputs_digest: str, reason: str, request_id: str
+) -> tuple[Draft, str]:
+    """Make the event of the person's act, and name the request that it answers."""
+    waiting = situation.record.open_approval or situation.record.approval
+    wanted = approval_id or (waiting.id if waiting else "")
+    digest = inputs_digest or (waiting.data.get("inputs_digest") if waiting and kind is Kind.GRANTED else None)
+    facts = said_by(
+        actor, approval_id=wanted or "none", inputs_digest=digest, reason=reason or None, request_id=request_id or None,
+        tool=situation.record.tool or None,
+    )  # fmt: skip  # facts in lines
+    key = f"answer:{wanted}" if wanted else ""
+    return make_draft(place, situation.record, kind, facts, owner=Owner.USER, once_key=key), wanted
+
+
+def closure_draft(
+    place: Workplace, situation: Situation, kind: ClosureKind, actor: Actor, reason: str, *, caused_by: Draft, approval_id: str = "",
+    replaced_by: str = "",
+) -> Draft:  # fmt: skip  # a signature in three lines
+    """Make the closure of an invocation before dispatch; it competes with the dispatch for one key."""
+    record = situation.record
+    facts = {
+        "kind": str(kind),
+        "initiator": actor.id,
+        "scope": "this invocation",
+        "reason": reason or f"{kind} by {actor.id}",
+        "at": place.stamp(),
+        "approval_id": approval_id or None,
+        "replaced_by": replaced_by or None,
+        "owner_name": "authorization" if kind is ClosureKind.DENIED else "proposal",
+    }
+    return make_draft(place, record, Kind.CLOSED, facts, caused_by=[caused_by.event.ref], once_key=f"dispatch:{record.id}")
