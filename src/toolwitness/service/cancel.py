@@ -11,7 +11,7 @@ from toolwitness.service.workplace import Receipt, Situation, Workplace, carry_o
 async def request_cancellation(
     place: Workplace, invocation_id: str, *, actor: Actor, reason: str = "", scope: str = "this invocation", request_id: str = ""
 ) -> Receipt:
-    """Record the request and pass it on to the runtimes; the state stays what was last evidenced.
+    """Record the request; the runtime that holds the body follows the ledger and passes it on. The state stays what was last evidenced.
 
     Raises:
         NotPermitted: nothing is running, or it is past the point of no return; the refusal is on record.
@@ -23,7 +23,4 @@ async def request_cancellation(
         require(judge_action(situation.record, situation.policy, actor, action="request_cancellation", now=situation.now), act)
         return [act]
 
-    receipt = await carry_out(place, invocation_id, decide)
-    for runtime in place.runtimes:
-        await runtime.request_stop(invocation_id, reason=reason or f"requested by {actor.id}")
-    return receipt
+    return await carry_out(place, invocation_id, decide)

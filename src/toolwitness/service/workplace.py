@@ -15,7 +15,7 @@ from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Owner
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.tool_policy import ToolPolicy, unknown_tool
-from toolwitness.ports import Clock, Draft, Ids, Ledger, Recorded, Runtime, TaskView
+from toolwitness.ports import Clock, Draft, Ids, Ledger, Recorded, TaskView
 from toolwitness.core.times import rfc3339
 
 SOURCE: Final = "toolwitness:service"
@@ -46,13 +46,12 @@ class InputProblem(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Workplace:
-    """A ledger, a clock, ids, the policies by tool name, and the runtimes that can be asked to stop something."""
+    """A ledger, a clock, ids, the policies by tool name, and what checks inputs."""
 
     ledger: Ledger
     clock: Clock
     ids: Ids
     policies: dict[str, ToolPolicy] = field(default_factory=dict)
-    runtimes: list[Runtime] = field(default_factory=list)
     checkers: dict[str, Callable[[bytes], Sequence["InputProblem"]]] = field(default_factory=dict)
     """Per tool: what is missing from or wrong with these input bytes."""
 
