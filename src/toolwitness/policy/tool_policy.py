@@ -1,0 +1,234 @@
+"""The policy of one tool, as declared: what it does to the world, who may approve it, its limits and its ways back.
+
+A policy is data. Its ``version`` is a digest of its content, so that an approval can be bound to exactly the policy under which
+it was asked for.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Final, cast
+
+from toolwitness.core.errors import InvalidInput
+from toolwitness.core.states import Consequence
+from toolwitness.core.verdicts import Actor
+from toolwitness.policy.consequences import CancelUntil, Confirm, Demands, combine
+
+DEFAULT_APPROVERS: Final = ("role:approver",)
+"""Who may approve where a class demands an approval and the policy names nobody."""
+_APPROVER: Final = re.compile(r"^(role|user):\S.*$|^not:proposer$")
+_POINTER: Final = re.compile(r"^(/([^~/]|~[01])*)*$")
+_LONGEST_SECONDS: Final = 366 * 24 * 3600
+
+
+class CancelSupport(StrEnum):
+    """Whether the layer that runs the body can be asked to stop it."""
+
+    TASK = "task"
+    THREAD = "thread"
+    UNSUPPORTED = "unsupported"
+    UNDECLARED = ""
+
+
+class Idempotency(StrEnum):
+    """What happens when the same call is made twice."""
+
+    UNKNOWN = "unknown"
+    NOT_IDEMPOTENT = "not-idempotent"
+    IDEMPOTENT = "idempotent"
+    KEYED = "keyed"
+    """It takes an idempotency key and the other side honours it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often, and after which failures, a call may be attempted again."""
+
+    attempts: int = 1
+    """The most attempts in all, the first one included; 1 means no retry."""
+    categories: tuple[str, ...] = ()
+    """Failure categories that may be retried; empty means every category."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inverse:
+    """The tool that undoes this one, and what was tested about it."""
+
+    tool: str
+    window_seconds: float | None = None
+    """How long after completion it can be invoked; ``None`` where the tool sets no limit."""
+    scope: str = ""
+    on_failure: str = ""
+    """What to do when the inverse itself fails."""
+    verified_by: str = ""
+    """What has shown that it works: a test, a date, a provider's promise. Without it no undo is offered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPolicy:
+    """Everything policy knows about one tool. Unset means the stricter of what could be meant."""
+
+    tool: str
+    consequences: tuple[Consequence, ...] = ()
+    """None at all counts as unknown: the most restrictive answers."""
+    approvers: tuple[str, ...] = ()
+    """``role:finance``, ``user:ann``, ``not:proposer``. Naming any means that an approval is required."""
+    standing_authorization: str = ""
+    """The recorded mandate that covers calls of this tool, so that no approval is asked for each."""
+    authorization_owner: str = "tool policy"
+    approval_seconds: float | None = None
+    input_seconds: float | None = None
+    queue_seconds: float | None = None
+    result_seconds: float | None = None
+    scope_fields: tuple[str, ...] = ()
+    """Inputs that a person must see before approving; an approval that cannot show them is refused."""
+    commitment_boundary: str = ""
+    expected_effects: tuple[str, ...] = ()
+    cancel_support: CancelSupport = CancelSupport.UNDECLARED
+    idempotency: Idempotency = Idempotency.UNKNOWN
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    inverse: Inverse | None = None
+    recovery: tuple[str, ...] = ()
+    alternate_routes: tuple[str, ...] = ()
+    redact: tuple[str, ...] = ()
+    """JSON pointers into the inputs whose values no card shows."""
+
+    def __post_init__(self) -> None:
+        """Take lists for tuples and plain words for enums, and refuse what cannot be understood.
+
+        Raises:
+            InvalidInput: names the field and the fix; nothing half-understood is kept.
+        """
+        for name in ("approvers", "scope_fields", "expected_effects", "recovery", "alternate_routes", "redact"):
+            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        object.__setattr__(self, "consequences", _classes(self.consequences))
+        for name, words in (("cancel_support", CancelSupport), ("idempotency", Idempotency)):
+            object.__setattr__(self, name, _word(name, getattr(self, name), words))
+        _check_texts(self)
+        _check_limits(self)
+        _check_sense(self)
+
+    @property
+    def demands(self) -> Demands:
+        """What the classes ask together."""
+        return combine(self.consequences)
+
+    @property
+    def requires_approval(self) -> bool:
+        """Whether a person has to agree before this tool may run."""
+        if self.standing_authorization:
+            return False
+        return bool(self.approvers) or self.demands.confirm.value is not Confirm.WHEN_REQUIRED
+
+    @property
+    def eligible(self) -> tuple[str, ...]:
+        """Who may approve: the named approvers, or the default where none is named."""
+        named = any(not entry.startswith("not:") for entry in self.approvers)
+        return self.approvers if named else (*DEFAULT_APPROVERS, *self.approvers)
+
+    @property
+    def version(self) -> str:
+        """A digest of the whole policy: ``pol_`` and 24 hex digits. Equal content, equal version."""
+        content = json.dumps(_plain(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return "pol_" + sha256(content.encode()).hexdigest()[:24]
+
+
+def unknown_tool(tool: str) -> ToolPolicy:
+    """Give the most restrictive policy, for a tool that nobody has declared."""
+    return ToolPolicy(tool=tool)
+
+
+def objection_to(actor: Actor, eligible: Iterable[str], *, proposer: str) -> str:
+    """Say why ``actor`` is not among ``eligible``; empty when it is."""
+    entries = tuple(eligible)
+    if "not:proposer" in entries and proposer and actor.id == proposer:
+        return f"{actor.id} proposed this call, and whoever proposes may not approve"
+    held = {f"user:{actor.id}", *(f"role:{role}" for role in actor.roles)}
+    if held.isdisjoint(entries):
+        wanted = ", ".join(entry for entry in entries if not entry.startswith("not:")) or "nobody"
+        return f"{actor.id} is none of those who may decide this: {wanted}"
+    return ""
+
+
+def _wrong(field_name: str, what: str, remedy: str) -> InvalidInput:
+    return InvalidInput(f"The policy's {field_name} {what}.", field=field_name, remedy=remedy)
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise _wrong(name, f"is a {type(value).__name__}", "Give a list of texts.")
+    entries: list[str] = []
+    for entry in value:  # pyright: ignore[reportUnknownVariableType] - the caller's; each is looked at
+        if not isinstance(entry, str) or not entry.strip():
+            raise _wrong(name, f"holds {entry!r}", "Give texts that are not empty.")
+        entries.append(entry)
+    return tuple(entries)
+
+
+def _classes(value: object) -> tuple[Consequence, ...]:
+    named = _texts("consequences", value)
+    unknown = [name for name in named if name not in tuple(Consequence)]
+    if unknown:
+        raise _wrong("consequences", f"names {unknown[0]!r}", f"Use {', '.join(Consequence)}.")
+    return tuple(dict.fromkeys(Consequence(name) for name in named))
+
+
+def _word(name: str, value: object, words: type[StrEnum]) -> StrEnum:
+    if value not in tuple(words):
+        raise _wrong(name, f"is {value!r}", f"Use {', '.join(word for word in words if word)}.")
+    return words(value)
+
+
+def _check_texts(policy: ToolPolicy) -> None:
+    if not policy.tool.strip():
+        raise _wrong("tool", "is empty", "Give the tool's name.")
+    for entry in policy.approvers:
+        if not _APPROVER.match(entry):
+            raise _wrong("approvers", f"holds {entry!r}", "Write role:NAME, user:ID or not:proposer.")
+    for pointer in policy.redact:
+        if not _POINTER.match(pointer):
+            raise _wrong("redact", f"holds {pointer!r}", "Write a JSON pointer such as /card/number.")
+
+
+def _check_limits(policy: ToolPolicy) -> None:
+    window = policy.inverse.window_seconds if policy.inverse else None
+    limits: dict[str, Any] = {name: getattr(policy, name) for name in _SECONDS} | {"inverse.window_seconds": window}
+    for name, seconds in limits.items():
+        if seconds is None:
+            continue
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_SECONDS:
+            raise _wrong(name, f"is {seconds!r}", "Give seconds, more than 0 and at most a year, or leave it out.")
+    attempts = cast("object", policy.retry.attempts)  # whatever the caller gave
+    if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
+        raise _wrong("retry.attempts", f"is {attempts!r}", "Give the most attempts in all; 1 means no retry.")
+
+
+_SECONDS: Final = ("approval_seconds", "input_seconds", "queue_seconds", "result_seconds")
+
+
+def _check_sense(policy: ToolPolicy) -> None:
+    """Refuse declarations that contradict one another."""
+    named, demands = set(policy.consequences), policy.demands
+    if {Consequence.READ_ONLY, Consequence.DESTRUCTIVE} <= named:
+        raise _wrong("consequences", "names read-only and destructive", "A call that destroys does not only read: drop one.")
+    if policy.standing_authorization and demands.confirm.value is Confirm.BEFORE_COMMITMENT:
+        by = ", ".join(demands.confirm.demanded_by)
+        raise _wrong("standing_authorization", f"cannot cover {by}", "Such a call is confirmed each time: remove it.")
+    if policy.standing_authorization and policy.approvers:
+        raise _wrong("standing_authorization", "stands beside approvers", "Keep the mandate or the approvers, not both.")
+    declared = demands.cancel_until.value is not CancelUntil.DECLARED_COMMITMENT or not named
+    if not declared and not policy.commitment_boundary:
+        raise _wrong("commitment_boundary", "is empty", "Say after which step a destructive call cannot be called back.")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - our own fields
+    if isinstance(value, ToolPolicy | RetryPolicy | Inverse):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    return value
