@@ -22,11 +22,11 @@ export const baseStyles = css`
 
   .chip { display: inline-flex; align-items: center; gap: 6px; border-radius: 99px; padding: 1px 10px 1px 8px; font-size: 13px; line-height: 20px; font-weight: 560; background: var(--_off-bg); color: var(--_off); white-space: nowrap; border: 1px solid transparent; }
   .chip svg { inline-size: 12px; block-size: 12px; flex: none; }
-  .ok { background: var(--_ok-bg); color: var(--_ok); }
-  .bad { background: var(--_bad-bg); color: var(--_bad); }
-  .wait { background: var(--_wait-bg); color: var(--_wait); }
-  .live { background: var(--_live-bg); color: var(--_live); }
-  .off { background: var(--_off-bg); color: var(--_off); }
+  .chip.ok { background: var(--_ok-bg); color: var(--_ok); }
+  .chip.bad { background: var(--_bad-bg); color: var(--_bad); }
+  .chip.wait { background: var(--_wait-bg); color: var(--_wait); }
+  .chip.live { background: var(--_live-bg); color: var(--_live); }
+  .chip.off { background: var(--_off-bg); color: var(--_off); }
 
   .strip { display: grid; grid-template-columns: 12px minmax(0, 1fr) auto; gap: 0 8px; align-items: baseline; padding: 8px 16px; border-block-start: 1px solid var(--_line); font-size: 13.5px; background: var(--_sunken); color: var(--_ink-2); }
   .strip > svg { inline-size: 12px; block-size: 12px; align-self: start; margin-block-start: 4px; }

@@ -25,7 +25,11 @@ export const exactTimeOfDay = (at: Date): string => `${timeOfDay(at)}.${String(a
 /** Tells whether two moments fall on the same local day. */
 export const sameDay = (one: Date, other: Date): boolean => one.toDateString() === other.toDateString();
 
-const language = (): string => (typeof document === "undefined" ? "" : document.documentElement.lang) || "en";
+/** The page's language; plain English sets the day before the month, as records do. */
+function language(): string {
+  const declared = typeof document === "undefined" ? "" : document.documentElement.lang;
+  return declared === "" || declared === "en" ? "en-GB" : declared;
+}
 
 /** The local day in words, with the year. */
 export const dayInWords = (at: Date): string =>

@@ -10,6 +10,7 @@ const own = css`
   article:focus-visible { outline: 2px solid var(--_accent); outline-offset: -2px; border-radius: var(--_radius); }
   header { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 2px 12px; padding: 12px 16px; align-items: start; }
   [part="title"] { font-size: 15px; font-weight: 620; line-height: 22px; }
+  h1[part="title"] { font-size: 22px; font-weight: 650; line-height: 28px; letter-spacing: -0.01em; }
   [part="title"] a { text-decoration: none; }
   [part="title"] a:hover { text-decoration: underline; text-decoration-color: var(--_line-strong); }
   .meta { grid-column: 1 / -1; color: var(--_ink-2); font-size: 13px; }

@@ -148,7 +148,7 @@ export class ToolCallCard extends LitElement {
     const facts = card.facts ?? [];
     if (facts.length === 0) return nothing;
     return html`<dl class="facts" part="facts">${facts.map(({ term, text, prominent, evidence: refs }) => html`<div class="row">
-      <dt dir="auto">${term}</dt><dd dir="auto" class=${classMap({ big: prominent === true })}>${text}</dd><dd class="ref">${this.#cite(card, refs)}</dd></div>`)}</dl>`;
+      <dt><bdi>${term}</bdi></dt><dd class=${classMap({ big: prominent === true })}><bdi>${text}</bdi></dd><dd class="ref">${this.#cite(card, refs)}</dd></div>`)}</dl>`;
   }
 
   #progress({ progress }: Card): Drawn {

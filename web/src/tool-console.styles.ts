@@ -5,7 +5,8 @@ const own = css`
   :host { background: var(--_paper); min-block-size: 100vh; }
   .bar, main, .currency p { max-inline-size: var(--_measure); margin-inline: auto; padding-inline: 16px; }
   header { border-block-end: 1px solid var(--_line); }
-  .bar { display: flex; flex-wrap: wrap; gap: 0 24px; align-items: center; min-block-size: 48px; }
+  .bar { display: flex; flex-wrap: wrap; gap: 0 24px; align-items: center; }
+  .name, .actor { line-height: 24px; padding-block: 12px; }
   .name { font-weight: 650; letter-spacing: -0.01em; text-decoration: none; }
   nav { display: flex; gap: 4px 20px; align-self: stretch; }
   nav a { display: inline-flex; align-items: center; gap: 6px; min-block-size: 48px; color: var(--_ink-2); text-decoration: none; border-block: 2px solid transparent; }
@@ -27,6 +28,7 @@ const own = css`
     .bar { gap: 0 16px; }
     nav { order: 3; flex-basis: 100%; }
     nav a { min-block-size: 44px; }
+    .name, .actor { padding-block: 10px 2px; }
   }
 `;
 

@@ -14,6 +14,7 @@ const own = css`
   li:has(a:focus-visible) { outline: 2px solid var(--_accent); outline-offset: -1px; border-radius: 4px; }
   .summary, .at { font-size: 13px; color: var(--_ink-2); }
   .at { text-align: end; }
+  li .chip { justify-self: end; }
   .at b { font-weight: 560; color: var(--_wait); }
   @container list (max-width: 520px) {
     li { grid-template-columns: minmax(0, 1fr); }

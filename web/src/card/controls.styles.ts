@@ -10,11 +10,12 @@ export const controlStyles = css`
   button[aria-disabled="true"] { background: var(--_sunken); border: 1px dashed var(--_line-strong); color: var(--_ink-3); font-weight: 480; cursor: default; }
   button[aria-busy="true"] { background: var(--_surface); border: 1px dashed var(--_wait); color: var(--_ink-2); }
   button[aria-expanded="true"] { background: var(--_sunken); border-color: var(--_ink-3); color: var(--_ink); }
-  .until { flex: 1 1 240px; color: var(--_ink-2); font-size: 13px; text-align: end; }
+  .until { flex: 1 1 240px; color: var(--_ink-2); font-size: 13px; text-align: end; text-wrap: balance; }
   .asked { flex-basis: 100%; display: flex; gap: 8px; align-items: baseline; font-size: 13px; color: var(--_ink-2); }
   .asked svg { inline-size: 11px; block-size: 11px; flex: none; align-self: center; color: var(--_wait); }
   .asked.none { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; }
-  .whys { flex-basis: 100%; display: grid; gap: 2px; font-size: 13px; color: var(--_ink-2); }
+  .whys { flex: 1 1 240px; display: grid; gap: 2px; font-size: 13px; color: var(--_ink-2); }
+  .whys.below { flex-basis: 100%; }
   .whys b { font-weight: 560; color: var(--_ink-2); }
   .ask { display: grid; gap: 12px; padding: 4px 16px 16px; }
   .field { display: grid; gap: 4px; max-inline-size: 560px; }

@@ -18,7 +18,7 @@ export function controlsView(asking: Asking, controls: readonly Control[], deadl
     ${repeat(controls, controlKey, (control, index) => button(asking, control, index))}
     ${deadline ? html`<p class="until" part="deadline" title=${deadline.at ?? nothing}>${prose(deadline.text)}</p>` : nothing}
     ${requested(asking, controls)}
-    ${reasons(controls)}
+    ${reasons(controls, deadline ? "below" : "beside")}
   </div>
   ${opened ? form(asking, opened) : nothing}`;
 }
@@ -45,13 +45,13 @@ function requested(asking: Asking, controls: readonly Control[]): TemplateResult
 const groupOf = (control: Control): string => encodeURIComponent(control.why ?? "none").replace(/%/g, "_");
 
 /** Gives the reason of each control that is off, once for all that share it. */
-function reasons(controls: readonly Control[]): Drawn {
+function reasons(controls: readonly Control[], place: "beside" | "below"): Drawn {
   const groups = new Map<string, Control[]>();
   for (const control of controls) {
     if (!control.enabled) groups.set(groupOf(control), [...(groups.get(groupOf(control)) ?? []), control]);
   }
   if (groups.size === 0) return nothing;
-  return html`<ul class="whys">${[...groups].map(([group, members]) => html`<li id="why-${group}" part="why">
+  return html`<ul class="whys ${place}">${[...groups].map(([group, members]) => html`<li id="why-${group}" part="why">
     <b>${words.off(members.map((control) => control.label).join(", "))}</b>
     <span dir="auto">${members[0]?.why ? prose(members[0].why) : words.offWithoutReason}</span></li>`)}</ul>`;
 }

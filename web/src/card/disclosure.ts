@@ -36,7 +36,7 @@ function content(disclosure: Disclosure, reading: Reading): TemplateResult | typ
 }
 
 function rows(terms: readonly { term: string; text: string }[]): TemplateResult {
-  return html`<dl>${terms.map(({ term, text }) => html`<div class="row"><dt dir="auto">${term}</dt><dd dir="auto">${text}</dd></div>`)}</dl>`;
+  return html`<dl>${terms.map(({ term, text }) => html`<div class="row"><dt><bdi>${term}</bdi></dt><dd><bdi>${text}</bdi></dd></div>`)}</dl>`;
 }
 
 function list(disclosure: Disclosure): TemplateResult {

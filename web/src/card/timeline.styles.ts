@@ -2,11 +2,11 @@ import { css } from "lit";
 
 export const timelineStyles = css`
   .rail { padding: 0 16px 12px; }
-  .line { display: grid; grid-template-columns: 18px 92px minmax(0, 1fr) auto; gap: 0 8px; padding: 3px 0; font-size: 13.5px; position: relative; }
+  .line { display: grid; grid-template-columns: 16px auto 92px minmax(0, 1fr) auto; gap: 0 8px; padding: 3px 0; font-size: 13.5px; position: relative; }
   .line::after { content: ""; position: absolute; inset-inline-start: 8px; inset-block: 20px -6px; inline-size: 1px; background: var(--_line-strong); }
   .line:last-child::after { display: none; }
   .line.gap::after { background: repeating-linear-gradient(var(--_line-strong) 0 3px, transparent 3px 6px); }
-  .day { grid-column: 2 / -1; color: var(--_ink-3); font-size: 12.5px; padding-block: 4px 2px; }
+  .day { grid-column: 3 / -1; color: var(--_ink-3); font-size: 12.5px; padding-block: 4px 2px; }
   .day ~ .dot { grid-column: 1; }
   .line:has(.day)::after { inset-block-start: 46px; }
   .dot { padding: 5px 0 0 3px; padding-inline: 3px 0; color: var(--_ink-2); line-height: 0; }
@@ -16,6 +16,7 @@ export const timelineStyles = css`
   .violation .dot, .refused .dot { color: var(--_bad); }
   .gap .what, .held .what { color: var(--_ink-3); }
   .violation .what { color: var(--_bad); font-weight: 560; }
+  .number { min-inline-size: 1.6em; font: 11.5px/20px var(--_mono); color: var(--_ink-3); text-align: end; }
   .at { font: 12.5px/20px var(--_mono); color: var(--_ink-3); }
   .who { color: var(--_ink-3); font-size: 12.5px; text-align: end; max-inline-size: 160px; }
   .line[data-cited] { background: var(--_sunken); }
@@ -32,11 +33,11 @@ export const timelineStyles = css`
   .cite:focus-visible { outline: 2px solid var(--_accent); border-radius: 4px; }
   .strip .cite { color: inherit; }
   @container card (max-width: 520px) {
-    .line { grid-template-columns: 18px minmax(0, 1fr) auto; }
-    .what { grid-column: 2; grid-row: 1; }
-    .who { grid-column: 3; grid-row: 1; max-inline-size: 110px; }
-    .at { grid-column: 2 / -1; grid-row: 2; }
-    .line:has(.day) .what, .line:has(.day) .who, .line:has(.day) .dot { grid-row: 2; }
+    .line { grid-template-columns: 16px auto minmax(0, 1fr) auto; }
+    .what { grid-column: 3; grid-row: 1; }
+    .who { grid-column: 4; grid-row: 1; max-inline-size: 110px; }
+    .at { grid-column: 3 / -1; grid-row: 2; }
+    .line:has(.day) .what, .line:has(.day) .who, .line:has(.day) .dot, .line:has(.day) .number { grid-row: 2; }
     .line:has(.day) .at { grid-row: 3; }
   }
 `;

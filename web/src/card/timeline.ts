@@ -63,9 +63,10 @@ function line(row: TimelineRow, number: number, at: Date | null, day: string | n
   return html`<li class="line ${row.mark}" data-line=${number} tabindex=${isCited ? "-1" : nothing} ?data-cited=${isCited}>
     ${day ? html`<p class="day">${day}</p>` : nothing}
     <span class="dot">${markGlyph(row.mark)}</span>
+    <span class="number" aria-hidden="true">${number}</span>
     <span class="at">${at ? html`<time datetime=${row.at!} title=${row.at!}>${exactTimeOfDay(at)}</time>` : row.at ?? nothing}</span>
     <div class="what">${word ? html`<span class="hidden-word">${word}: </span>` : nothing}${what(row)}</div>
-    <span class="who" dir="auto">${row.owner ?? nothing}</span>
+    <span class="who"><bdi>${row.owner ?? nothing}</bdi></span>
   </li>`;
 }
 
@@ -74,7 +75,7 @@ function what(row: TimelineRow): TemplateResult {
   const detail = row.detail ?? [];
   if (detail.length === 0 && !row.ref) return text;
   return html`<details class="detail"><summary>${text}</summary><dl>
-    ${detail.map(({ term, text: value }) => html`<div class="row"><dt dir="auto">${term}</dt><dd dir="auto">${prose(value)}</dd></div>`)}
+    ${detail.map(({ term, text: value }) => html`<div class="row"><dt><bdi>${term}</bdi></dt><dd><bdi>${prose(value)}</bdi></dd></div>`)}
     ${row.ref ? html`<div class="row"><dt>${words.reference}</dt><dd class="mono">${row.ref}</dd></div>` : nothing}
   </dl></details>`;
 }
