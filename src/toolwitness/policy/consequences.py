@@ -188,7 +188,7 @@ _ROWS: Final = (
         durable_evidence="Requested scope, source of authority, decision, actor, time, expiry and revocation.",
         needs=(),
         shown=("scope",),
-        repeat=Repeat.WITHIN_POLICY,
+        repeat=Repeat.OUTCOME_KNOWN,
         grant_seconds=None,
         caveat="How a button looks must not suggest that this person is authorized.",
     ),

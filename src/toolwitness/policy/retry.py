@@ -1,0 +1,162 @@
+"""May it be tried again, undone, or asked for anew? Each is a new invocation that points back (R9); each no has its reason."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from toolwitness.core.findings import Code
+from toolwitness.core.record import InvocationRecord
+from toolwitness.core.states import Deadline, Reconciliation, State
+from toolwitness.core.times import parse_rfc3339
+from toolwitness.core.verdicts import PolicyVerdict
+from toolwitness.policy.consequences import Repeat
+from toolwitness.policy.deadlines import Standing, after, standing
+from toolwitness.policy.rules import Rule, judge
+from toolwitness.policy.tool_policy import Idempotency, Inverse, ToolPolicy
+
+
+class Conclusion(StrEnum):
+    """What a reconciliation can conclude about the effects of an attempt; any other word never makes a repeat safe."""
+
+    NO_EFFECT = "no-effect"
+    AS_REPORTED = "as-reported"
+    PARTIAL = "partial-effect"
+    REVERSED = "reversed"
+
+
+_NOTHING_STANDS: Final = frozenset({Conclusion.NO_EFFECT, Conclusion.REVERSED})
+_SAFE_TWICE: Final = frozenset({Idempotency.IDEMPOTENT, Idempotency.KEYED})
+_NOTHING_DONE: Final = frozenset({Reconciliation.NOT_EXECUTED, Reconciliation.NONE_EXPECTED})
+_ENDED_LATE: Final = frozenset({Code.LATE_OUTCOME, Code.LATE_CLOSURE, Code.CONFLICTING_OUTCOMES})
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    record: InvocationRecord
+    policy: ToolPolicy
+    now: datetime
+
+
+def body_may_run(record: InvocationRecord) -> bool:
+    """Tell whether a start is on record and nothing that says that the body has ended, whatever the state (R4)."""
+    ended = record.outcome is not None or (record.closure is not None and record.closure.termination is not None)
+    return bool(record.starts) and not ended and not record.reconciliations and _ENDED_LATE.isdisjoint(record.findings)
+
+
+def judge_retry(record: InvocationRecord, policy: ToolPolicy, now: datetime) -> PolicyVerdict:
+    """Judge whether a new attempt of this call may be made."""
+    reason = f"attempt {record.attempt + 1} of at most {policy.retry.attempts}"
+    return judge(_RETRY, _Case(record, policy, now), allowed_by="retry-policy", reason=reason)
+
+
+def judge_resubmission(record: InvocationRecord, policy: ToolPolicy, now: datetime) -> PolicyVerdict:
+    """Judge whether a replacement for an expired or closed call may be proposed; it is judged anew from the start."""
+    return judge(_RESUBMIT, _Case(record, policy, now), allowed_by="resubmission", reason="a replacement is a new proposal")
+
+
+def judge_reversal(record: InvocationRecord, policy: ToolPolicy, now: datetime) -> PolicyVerdict:
+    """Judge whether the verified inverse of this call may be proposed."""
+    reason = f"the verified inverse is {policy.inverse.tool}" if policy.inverse else ""
+    return judge(_REVERSE, _Case(record, policy, now), allowed_by="verified-inverse", reason=reason)
+
+
+def _failed(case: _Case) -> str:
+    if case.record.state in {State.FAILED, State.CANCELLED}:
+        return ""
+    return f"only a failed or stopped attempt can be tried again, and this one is {case.record.state}"
+
+
+def _latest(case: _Case) -> str:
+    later = case.record.retried_by or case.record.replaced_by
+    return f"a later attempt exists: {later}" if later else ""
+
+
+def _attempts_left(case: _Case) -> str:
+    most = case.policy.retry.attempts
+    if case.record.attempt < most:
+        return ""
+    return f"the tool's policy permits {most} attempt{'s' if most > 1 else ''}, and this was number {case.record.attempt}"
+
+
+def _category(case: _Case) -> str:
+    named, outcome = case.policy.retry.categories, case.record.outcome
+    category = str(outcome.data.get("category", "")) if outcome else str(case.record.state)
+    return f"the policy permits no retry after {category or 'an unnamed failure'}" if named and category not in named else ""
+
+
+def _repeatable(case: _Case) -> str:
+    """Say why a second attempt could do the same thing twice."""
+    record, policy = case.record, case.policy
+    if policy.demands.repeat.value is Repeat.WITHIN_POLICY or policy.idempotency in _SAFE_TWICE:
+        return ""
+    if record.reconciliation in _NOTHING_DONE:
+        return ""
+    if body_may_run(record):
+        return "the first attempt may still be running, and this tool is not known to be safe to repeat"
+    if record.reconciliation is Reconciliation.RECONCILED:
+        conclusion = str(record.reconciliations[-1].data.get("conclusion", "")) if record.reconciliations else ""
+        return "" if conclusion in _NOTHING_STANDS else f"the first attempt had its effect ({conclusion}): a retry would repeat it"
+    return "what the first attempt did is not known, and this tool is not known to be safe to repeat: reconcile first"
+
+
+def _closed_before_run(case: _Case) -> str:
+    if case.record.state in {State.EXPIRED, State.CANCELLED}:
+        return ""
+    return f"only an expired or closed call can be proposed again, and this one is {case.record.state}"
+
+
+def _succeeded(case: _Case) -> str:
+    return "" if case.record.state is State.SUCCEEDED else "only what succeeded can be undone"
+
+
+def _inverse_verified(case: _Case) -> str:
+    inverse = case.policy.inverse
+    if inverse is None:
+        return f"this tool names no inverse{_instead(case.policy)}"
+    return "" if inverse.verified_by else f"its inverse {inverse.tool} is named and nothing shows that it works{_instead(case.policy)}"
+
+
+def _instead(policy: ToolPolicy) -> str:
+    return f"; instead: {', '.join(policy.recovery)}" if policy.recovery else ""
+
+
+def _once(case: _Case) -> str:
+    return f"its reversal was already requested: {case.record.reversed_by}" if case.record.reversed_by else ""
+
+
+def _in_window(case: _Case) -> str:
+    inverse: Inverse | None = case.policy.inverse
+    if inverse is None or inverse.window_seconds is None:
+        return ""
+    completed = case.record.outcome.data.get("completed_at") if case.record.outcome else None
+    completed_at = parse_rfc3339(completed)
+    if completed_at is None:
+        return f"when it completed cannot be read ({completed!r}), so nobody can tell whether the window is still open"
+    until = after(completed_at, inverse.window_seconds)
+    return f"the window for {inverse.tool} closed at {until}" if standing(until, case.now) is Standing.ELAPSED else ""
+
+
+_RETRY: Final[tuple[Rule[_Case], ...]] = (
+    Rule("not-failed", _failed),
+    Rule("not-latest", _latest),
+    Rule("attempts", _attempts_left),
+    Rule("category", _category),
+    Rule("outcome-unknown", _repeatable),
+)
+_RESUBMIT: Final[tuple[Rule[_Case], ...]] = (
+    Rule("not-closed", _closed_before_run),
+    Rule("not-latest", _latest),
+    Rule("outcome-unknown", _repeatable),
+)
+_REVERSE: Final[tuple[Rule[_Case], ...]] = (
+    Rule("not-succeeded", _succeeded),
+    Rule("inverse", _inverse_verified),
+    Rule("already-reversed", _once),
+    Rule("window", _in_window),
+)
+
+
+def expired_approval(record: InvocationRecord) -> bool:
+    """Tell whether it was the approval that ran out of time."""
+    return record.state is State.EXPIRED and record.elapsed == Deadline.APPROVAL
