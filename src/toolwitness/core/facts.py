@@ -91,6 +91,7 @@ def _inputs_accepted(record: InvocationRecord, event: Event, at: str) -> None:
     if event.data.get("inputs"):
         record.inputs = event.data["inputs"]
         record.inputs_history.append(event.data["inputs"])
+        record.permission = None  # it was given for the inputs that stood before
     if not event.data.get("unresolved"):
         record.input_request = None
         record.deadlines.pop(Deadline.INPUT, None)
@@ -210,6 +211,8 @@ def _committed(record: InvocationRecord, event: Event, at: str) -> None:
 
 def _effect(record: InvocationRecord, event: Event, at: str) -> None:
     record.effects.append(Effect(event.data, event.ref, at, late=record.state in TERMINAL))
+    if record.open_cancellation is not None and record.state not in TERMINAL:
+        record.raise_finding(Code.EFFECT_AFTER_CANCEL, "an effect landed after the cancellation had been requested", event.ref)
 
 
 def _request(kind: str) -> Absorber:

@@ -35,6 +35,7 @@ class Code(StrEnum):
     OUTCOME_UNKNOWN = "outcome-unknown"
     WAITER_GONE = "waiter-gone"
     COMPLETED_DESPITE_CANCEL = "completed-despite-cancel-request"
+    EFFECT_AFTER_CANCEL = "effect-after-cancel-request"
     CANCEL_UNACKNOWLEDGED = "cancel-unacknowledged"
     CANNOT_BE_STOPPED = "cannot-be-stopped"
     ACKNOWLEDGEMENT_DOUBTED = "acknowledgement-doubted"

@@ -153,8 +153,9 @@ class LocalRuntime:
         claimed = await claim(self.place, record.id, source=self.source, worker=self.host)
         if isinstance(claimed, PolicyVerdict):
             return
-        arguments = self._arguments.get(record.id)
-        if arguments is None:
+        record = (await read(self.place, record.id)).record
+        arguments = self._arguments.get(record.id) if len(record.inputs_history) == 1 else None
+        if arguments is None:  # the inputs were supplied, edited or proposed elsewhere: what is on record is what counts
             raw = await self.place.ledger.value(record.inputs["ref"]) if record.inputs else b"{}"
             arguments = tool.read_inputs(raw or b"{}")
         reporter = Reporter(

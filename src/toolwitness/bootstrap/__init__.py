@@ -1,0 +1,1 @@
+"""Puts the house together: the only room that knows all the others."""

@@ -1,0 +1,304 @@
+"""The desk: declare tools, open tasks, decide, follow. It knows every room and decides nothing itself."""
+
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from toolwitness.bootstrap.task import TaskHandle
+from toolwitness.bootstrap.world import SystemClock, TimeOrderedIds
+from toolwitness.core.errors import InvalidInput, UnknownId
+from toolwitness.core.record import InvocationRecord
+from toolwitness.core.verdicts import Actor
+from toolwitness.policy.tool_policy import Inverse, RetryPolicy, ToolPolicy
+from toolwitness.ports import Clock, Draft, Ids, Ledger, Problem, Recorded
+from toolwitness.runtime.local import LocalRuntime
+from toolwitness.runtime.tools import Tool
+from toolwitness.service import again, answer, cancel, close, inputs, propose, reconcile, record, submit, sweep, waive_child
+from toolwitness.service.workplace import Receipt, Workplace, read
+
+if TYPE_CHECKING:
+    from toolwitness.server.app import Authenticate
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def open_ledger(url: str, *, clock: Clock) -> Ledger:
+    """Open the ledger that ``url`` names: ``memory:``, a path, or ``sqlite:///path``.
+
+    Raises:
+        InvalidInput: the URL names nothing that can be opened here.
+    """
+    if url == "memory:":
+        from toolwitness.ledger.memory import MemoryLedger  # noqa: PLC0415 - opened ledgers only pay for themselves
+
+        return MemoryLedger(now=clock.now)
+    scheme, found, rest = url.partition("://")
+    if found and scheme != "sqlite":
+        raise InvalidInput(f"No ledger speaks {scheme!r}.", field="url", remedy='Use a file such as "calls.db", or "memory:".')
+    from toolwitness.ledger.sqlite import SqliteLedger  # noqa: PLC0415 - as above
+
+    return SqliteLedger(Path(rest.removeprefix("/") if found and not rest.startswith("//") else rest.removeprefix("/") or url), now=clock.now)
+
+
+def open(url: str = "calls.db", *, clock: Clock | None = None, ids: Ids | None = None, **options: Any) -> "Desk":  # noqa: A001 - toolwitness.open reads as what it does
+    """Open a desk on a ledger: ``"calls.db"`` for a SQLite file, ``"memory:"`` for tests.
+
+    ``options`` are those of ``Desk``: ``tenant``, ``concurrency``, ``sweep_seconds``. Nothing is read or written before the first use.
+
+    Raises:
+        InvalidInput: the URL names nothing that can be opened here.
+    """
+    clock = clock or SystemClock()
+    return Desk(open_ledger(url, clock=clock), clock=clock, ids=ids or TimeOrderedIds(), **options)
+
+
+class Desk:
+    """One desk in one process. Several processes may open desks on one ledger."""
+
+    def __init__(
+        self, ledger: Ledger, *, clock: Clock, ids: Ids, tenant: str = "", concurrency: int | None = None, sweep_seconds: float = 1.0
+    ) -> None:
+        """Put the rooms together around a ledger.
+
+        ``tenant`` marks what this desk opens; ``concurrency`` limits how many bodies run at once; ``sweep_seconds`` is how often deadlines
+        are looked at.
+        """
+        self.place = Workplace(ledger=ledger, clock=clock, ids=ids)
+        self.host = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.tenant = tenant
+        self.register = record.Register()
+        self._options = {"concurrency": concurrency, "sweep_seconds": sweep_seconds}
+        self._tools: dict[str, Tool] = {}
+        self._runtime: LocalRuntime | None = None
+
+    # ── tools ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def tool(
+        self, function: Function | None = None, *, name: str = "", title: str = "", consequences: Sequence[str] = (),
+        approvers: Sequence[str] = (), standing_authorization: str = "", approval_seconds: float | None = None,
+        input_seconds: float | None = None, queue_seconds: float | None = None, result_seconds: float | None = None,
+        scope: Sequence[str] = (), commitment_boundary: str = "", expected_effects: Sequence[str] = (), idempotency: str = "unknown",
+        retry_attempts: int = 1, retry_categories: Sequence[str] = (), inverse: Inverse | None = None, recovery: Sequence[str] = (),
+        alternate_routes: Sequence[str] = (),
+    ) -> Any:  # fmt: skip  # a signature in lines of what belongs together
+        """Declare a tool: ``@desk.tool`` or ``@desk.tool(consequences=[…], approvers=["role:finance"], approval_seconds=300)``.
+
+        The function is given back unchanged. A tool without consequence classes counts as unknown and gets the most restrictive answers.
+
+        Raises:
+            InvalidInput: names the part of the policy that cannot be understood.
+        """
+
+        def declare(fn: Function) -> Function:
+            chosen = name or getattr(fn, "__name__", "")
+            policy = ToolPolicy(
+                tool=chosen, consequences=tuple(consequences), approvers=tuple(approvers),  # type: ignore[arg-type]  # words are turned into classes there
+                standing_authorization=standing_authorization, approval_seconds=approval_seconds, input_seconds=input_seconds,
+                queue_seconds=queue_seconds, result_seconds=result_seconds, scope_fields=tuple(scope),
+                commitment_boundary=commitment_boundary, expected_effects=tuple(expected_effects),
+                idempotency=idempotency,  # type: ignore[arg-type]  # as above
+                retry=RetryPolicy(attempts=retry_attempts, categories=tuple(retry_categories)), inverse=inverse,
+                recovery=tuple(recovery), alternate_routes=tuple(alternate_routes),
+            )  # fmt: skip  # facts in lines
+            self._declare(Tool(name=chosen, fn=fn, policy=policy, title=title))
+            return fn
+
+        return declare if function is None else declare(function)
+
+    def _declare(self, tool: Tool) -> None:
+        self._tools[tool.name] = tool
+        self.place.policies[tool.name] = tool.policy
+        self.place.checkers[tool.name] = tool.check
+
+    def declare_policy(self, policy: ToolPolicy) -> None:
+        """Declare the policy of a tool whose body another runtime holds (a framework, an adapter)."""
+        self.place.policies[policy.tool] = policy
+
+    def tool_named(self, tool: Callable[..., Any] | str) -> Tool:
+        """Find a declared tool by its function or name.
+
+        Raises:
+            InvalidInput: it is not declared at this desk.
+        """
+        if isinstance(tool, str):
+            found = self._tools.get(tool)
+        else:
+            found = next((t for t in self._tools.values() if t.fn is tool), None)
+        if found is None:
+            named = tool if isinstance(tool, str) else getattr(tool, "__name__", repr(tool))
+            raise InvalidInput(f"{named!r} is not declared at this desk.", field="tool", remedy="Decorate it with @desk.tool first.")
+        return found
+
+    # ── life ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger under this desk."""
+        return self.place.ledger
+
+    @property
+    def runtime(self) -> LocalRuntime:
+        """The runtime of this process.
+
+        Raises:
+            InvalidInput: the desk was not started; ``async with desk`` or ``async with desk.task(…)`` does it.
+        """
+        if self._runtime is None:
+            raise InvalidInput("The desk has not been started.", field="desk", remedy="Use `async with desk:` or `async with desk.task(…)`.")
+        return self._runtime
+
+    async def start(self) -> "Desk":
+        """Begin to run permitted calls and to look at deadlines; starting twice changes nothing."""
+        if self._runtime is None:
+            self._runtime = LocalRuntime(self.place, host=self.host, **self._options)  # type: ignore[arg-type]  # the options are named above
+            self._runtime.tools = self._tools
+            await self._runtime.start()
+        return self
+
+    async def close(self) -> None:
+        """Ask every body to stop, see each to its end, and close the ledger."""
+        if self._runtime is not None:
+            await self._runtime.close()
+            self._runtime = None
+        await self.ledger.close()
+
+    async def __aenter__(self) -> "Desk":
+        """Start."""
+        return await self.start()
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close."""
+        await self.close()
+
+    @asynccontextmanager
+    async def task(self, purpose: str, *, required_children: Sequence[str] = ()) -> AsyncIterator[TaskHandle]:
+        """Open a task for the calls that serve one purpose.
+
+        Raises:
+            InvalidInput: the purpose is empty.
+        """
+        await self.start()
+        yield TaskHandle(self, await propose.open_task(self.place, purpose, required_children=required_children, tenant=self.tenant))
+
+    async def reopen(self, task_id: str) -> TaskHandle:
+        """Give a handle on a task that is already recorded.
+
+        Raises:
+            UnknownId: nothing is recorded under this id.
+        """
+        await self.start()
+        if await self.ledger.task(task_id) is None:
+            raise UnknownId(f"No task {task_id!r} is recorded.", field="taskId")
+        return TaskHandle(self, task_id)
+
+    # ── decisions ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def submit(self, invocation_id: str) -> Receipt:
+        """Take a proposal as far as policy lets it go now."""
+        return await submit.submit(self.place, invocation_id)
+
+    async def approve(self, invocation_id: str, *, by: Actor | str, **binding: str) -> Receipt:
+        """Approve the request that waits; ``binding`` may hold ``approval_id``, ``inputs_digest``, ``reason``, ``request_id``.
+
+        Raises:
+            NotPermitted: with the rule and the reason; the refused act is on record.
+        """
+        return await answer.approve(self.place, invocation_id, actor=_actor(by), **binding)
+
+    async def deny(self, invocation_id: str, *, by: Actor | str, **binding: str) -> Receipt:
+        """Deny the request that waits. Raises as ``approve`` does."""
+        return await answer.deny(self.place, invocation_id, actor=_actor(by), **binding)
+
+    async def dismiss(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
+        """Dismiss a proposal before dispatch. Raises as ``approve`` does."""
+        return await close.dismiss(self.place, invocation_id, actor=_actor(by), reason=reason)
+
+    async def withdraw(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
+        """Withdraw a request; after dispatch this requests a cancellation. Raises as ``approve`` does."""
+        return await close.withdraw(self.place, invocation_id, actor=_actor(by), reason=reason)
+
+    async def request_cancellation(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
+        """Request the cancellation of this call alone; it is cancelled when its executor says so. Raises as ``approve`` does."""
+        return await cancel.request_cancellation(self.place, invocation_id, actor=_actor(by), reason=reason)
+
+    async def supply_input(self, invocation_id: str, fields: Mapping[str, Any], *, by: Actor | str) -> Receipt:
+        """Supply inputs that were asked for. Raises as ``approve`` does."""
+        return await inputs.supply_input(self.place, invocation_id, actor=_actor(by), fields=fields)
+
+    async def edit_inputs(self, invocation_id: str, fields: Mapping[str, Any], *, by: Actor | str) -> Receipt:
+        """Change inputs before dispatch; an approval of the old ones is invalidated. Raises as ``approve`` does."""
+        return await inputs.edit_inputs(self.place, invocation_id, actor=_actor(by), fields=fields)
+
+    async def retry(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
+        """Propose the next attempt; the receipt's record is the new one. Raises as ``approve`` does."""
+        return await again.retry(self.place, invocation_id, actor=_actor(by), reason=reason)
+
+    async def reverse(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
+        """Propose the named inverse as a call of its own. Raises as ``approve`` does."""
+        return await again.reverse(self.place, invocation_id, actor=_actor(by), reason=reason)
+
+    async def resubmit(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
+        """Propose an expired or closed call afresh. Raises as ``approve`` does."""
+        return await again.resubmit(self.place, invocation_id, actor=_actor(by), reason=reason)
+
+    async def request_approval_again(self, invocation_id: str, *, by: Actor | str) -> Receipt:
+        """Ask anew after an approval was invalidated or has expired. Raises as ``approve`` does."""
+        return await again.request_approval_again(self.place, invocation_id, actor=_actor(by))
+
+    async def choose_route(self, invocation_id: str, route: str, *, by: Actor | str, reason: str = "") -> Receipt:
+        """Choose a declared alternate route. Raises as ``approve`` does."""
+        return await again.choose_route(self.place, invocation_id, actor=_actor(by), route=route, reason=reason)
+
+    async def reconcile(self, invocation_id: str, conclusion: str, *, by: Actor | str, detail: str = "", reference: str = "") -> Receipt:
+        """Record what is known about the effects now. Raises as ``approve`` does."""
+        return await reconcile.reconcile(
+            self.place, invocation_id, actor=_actor(by), conclusion=conclusion, detail=detail, reference=reference
+        )
+
+    async def waive(self, task_id: str, invocation_id: str, *, by: Actor | str, reason: str) -> Recorded:
+        """Waive a required call of a task. Raises as ``approve`` does."""
+        return await waive_child.waive_child(self.place, task_id, invocation_id, actor=_actor(by), reason=reason)
+
+    async def sweep(self) -> Sequence[Recorded]:
+        """Look at the deadlines now, instead of waiting for the sweeper."""
+        return await sweep.sweep(self.place)
+
+    # ── reading ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def record(self, invocation_id: str) -> InvocationRecord:
+        """Read the record of one call.
+
+        Raises:
+            UnknownId: nothing is recorded under this id.
+        """
+        return (await read(self.place, invocation_id)).record
+
+    async def observe(self, drafts: Sequence[Draft], *, by: Actor | str) -> Sequence[Recorded]:
+        """Record observations of a registered source; what its source may not say is kept as refused."""
+        return await record.record_observations(self.place, self.register, drafts, actor=_actor(by))
+
+    def follow(self, *, after: int = 0) -> AsyncIterator[Sequence[Recorded]]:
+        """Yield what is recorded, by any process, for ever."""
+        return self.ledger.follow(after=after)
+
+    async def verify(self) -> Sequence[Problem]:
+        """Recompute everything from the events and name every place that does not agree; empty when all is good."""
+        return await self.ledger.verify()
+
+    def asgi(self, *, authenticate: "Authenticate | None" = None) -> Callable[..., Awaitable[None]]:
+        """Give an ASGI app with the API, the live stream and the console page, to mount or to serve on its own.
+
+        ``authenticate`` takes the request's headers and gives an ``Actor`` or ``None``. Without it nothing is readable.
+        """
+        from toolwitness.server.app import create_app  # noqa: PLC0415 - only those who serve pay for it
+
+        return create_app(self, authenticate=authenticate)
+
+
+def _actor(by: Actor | str) -> Actor:
+    """Take an actor, or the bare id of one who holds no roles."""
+    return by if isinstance(by, Actor) else Actor(id=by)
