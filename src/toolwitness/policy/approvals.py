@@ -4,6 +4,8 @@ A request is bound to its own id, the invocation, the attempt, the digest of the
 version, the deadline and those who may answer. An answer that does not fit all of it decides nothing, and the reason is named.
 """
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -27,14 +29,17 @@ class Decision(StrEnum):
     DENY = "deny"
 
 
+_LONGEST_TEXT: Final = 500
+
+
 def build_request(record: InvocationRecord, policy: ToolPolicy, *, approval_id: str, inputs: bytes, now: datetime) -> dict[str, Any]:
     """Give the fields of ``approval.requested``, without absent ones.
 
-    Values of inputs are not among them: they stay in the value table (R12), and the digest binds them. ``facts.fields`` names
-    the inputs that must be in view; ``facts.unreadable`` those of them that these inputs do not hold.
+    ``facts`` are the scope fields as they stand in the inputs, one ``{"term", "field", "text"}`` each, the digits of numbers
+    untouched; one that the inputs do not hold has ``"missing": true`` and blocks approving. Redacted fields are never among them.
     """
-    fields, unreadable = _scope_of(policy, inputs)
-    shown = f"; in view: {', '.join(fields)}" if fields else ""
+    facts = _scope_facts(policy, inputs)
+    shown = f"; in view: {', '.join(fact['term'] for fact in facts)}" if facts else ""
     request = {
         "approval_id": approval_id,
         "consequence_summary": consequence_summary(policy),
@@ -46,7 +51,7 @@ def build_request(record: InvocationRecord, policy: ToolPolicy, *, approval_id: 
         "inputs_digest": (record.inputs or {}).get("digest"),
         "attempt": record.attempt,
         "policy_version": policy.version,
-        "facts": {"fields": list(fields), "unreadable": list(unreadable), "commitment_boundary": policy.commitment_boundary},
+        "facts": facts,
         "rule": "confirmation-required",
     }
     return {name: value for name, value in request.items() if value is not None}
@@ -61,16 +66,34 @@ def consequence_summary(policy: ToolPolicy) -> str:
     return f"{labels}{boundary}"
 
 
-def _scope_of(policy: ToolPolicy, inputs: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Give the scope fields, and those of them that the inputs do not hold or that cannot be read from them."""
-    if not policy.scope_fields:
-        return (), ()
+class _Digits(str):
+    """A JSON number as it was written."""
+
+    __slots__ = ()
+
+
+def _scope_facts(policy: ToolPolicy, inputs: bytes) -> list[dict[str, Any]]:
+    """Give the scope fields with their texts; whatever two readers could read differently counts as missing."""
     try:
-        values = loads_strict(inputs)
-    except InvalidInput:
-        return policy.scope_fields, policy.scope_fields
-    held = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
-    return policy.scope_fields, tuple(name for name in policy.scope_fields if held.get(name) in (None, ""))
+        loads_strict(inputs)
+        read: object = json.loads(inputs, parse_int=_Digits, parse_float=_Digits)
+    except (InvalidInput, ValueError):
+        read = None
+    held = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
+    facts: list[dict[str, Any]] = []
+    for term, field in policy.scope:
+        if f"/{field}" in policy.redact:
+            continue
+        text = _text(held.get(field))
+        facts.append({"term": term, "field": field, "text": text} | ({} if text else {"text": "not given", "missing": True}))
+    return facts
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    text = str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… ({len(text)} characters in all)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +105,7 @@ class _Case:
     actor: Actor | None
     decision: Decision
     approval_id: str
-    inputs_digest: str | None
+    inputs_digest: str
     now: datetime
 
     @property
@@ -104,16 +127,20 @@ def judge_decision(
     policy: ToolPolicy,
     actor: Actor | None,
     *,
-    decision: Decision,
+    action: Decision | str,
     approval_id: str,
     now: datetime,
-    inputs_digest: str | None = None,
+    inputs_digest: str = "",
 ) -> PolicyVerdict:
-    """Judge one answer to one approval request at ``now``.
+    """Judge one answer (``approve`` or ``deny``) to one approval request at ``now``.
 
     ``inputs_digest`` is what the person had in view; without it only what the request itself is bound to is compared. The facts
     of a refused late answer name the winner: ``{"winner": {"kind", "actor", "at", "ref"}}``.
+
+    Raises:
+        ValueError: ``action`` is neither.
     """
+    decision = Decision(action)
     case = _Case(
         record=record,
         policy=policy,
@@ -195,7 +222,7 @@ def _same_inputs(case: _Case) -> str:
     if not case.approving:
         return ""
     bound, now = case.asked.data.get("inputs_digest"), (case.record.inputs or {}).get("digest")
-    if case.inputs_digest is not None and case.inputs_digest != bound:
+    if case.inputs_digest and case.inputs_digest != bound:
         return "the inputs that were in view are not the ones asked about"
     return "" if bound == now else "the inputs have changed since it was asked"
 
@@ -207,11 +234,11 @@ def _same_policy(case: _Case) -> str:
 
 
 def _scope_in_view(case: _Case) -> str:
-    facts = case.asked.data.get("facts")
-    unreadable = cast("dict[str, Any]", facts).get("unreadable") if isinstance(facts, dict) else None
-    if not case.approving or not unreadable:
+    if not case.approving:
         return ""
-    return f"what it would cost or touch cannot be shown: {', '.join(map(str, unreadable))}"
+    facts = cast("Sequence[Mapping[str, Any]]", case.asked.data.get("facts") or ())
+    missing = [str(fact["term"]) for fact in facts if fact.get("missing")]
+    return f"what it covers cannot be shown: {', '.join(missing)}" if missing else ""
 
 
 _RULES: Final[tuple[Rule[_Case], ...]] = (

@@ -27,6 +27,20 @@ def judge_dispatch(record: InvocationRecord, policy: ToolPolicy, now: datetime) 
     return judge(_RULES, _Case(record, policy, now), allowed_by=allowed_by, reason=reason, facts=facts)
 
 
+def judge_claim(record: InvocationRecord, policy: ToolPolicy, now: datetime) -> PolicyVerdict:
+    """Judge whether the permit of ``record`` may be claimed at ``now``: permitted on record, and still right (R6)."""
+    case = _Case(record, policy, now)
+    allowed_by, reason = _authority(record, policy)
+    return judge((Rule("not-permitted", _permitted), *_RULES), case, allowed_by=allowed_by, reason=reason)
+
+
+def _permitted(case: _Case) -> str:
+    permission = case.record.permission
+    if permission is None:
+        return "no permission to dispatch is recorded"
+    return f"dispatch was refused: {permission.get('reason')}" if permission.get("refused") else ""
+
+
 def _authority(record: InvocationRecord, policy: ToolPolicy) -> tuple[str, str]:
     """Name the authority under which an allowed dispatch happens."""
     answer = record.approval.answer if record.approval else None

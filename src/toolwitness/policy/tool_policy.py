@@ -84,7 +84,10 @@ class ToolPolicy:
     queue_seconds: float | None = None
     result_seconds: float | None = None
     scope_fields: tuple[str, ...] = ()
-    """Inputs that a person must see before approving; an approval that cannot show them is refused."""
+    """Inputs that a person must see before approving; an approval that cannot show them is refused.
+
+    ``currency`` shows the input of that name; ``amount=total`` shows the input ``total`` as the amount.
+    """
     commitment_boundary: str = ""
     expected_effects: tuple[str, ...] = ()
     cancel_support: CancelSupport = CancelSupport.UNDECLARED
@@ -128,6 +131,12 @@ class ToolPolicy:
         """Who may approve: the named approvers, or the default where none is named."""
         named = any(not entry.startswith("not:") for entry in self.approvers)
         return self.approvers if named else (*DEFAULT_APPROVERS, *self.approvers)
+
+    @property
+    def scope(self) -> tuple[tuple[str, str], ...]:
+        """The scope fields as pairs: the term under which a person reads it, and the input's name."""
+        pairs = (entry.partition("=") for entry in self.scope_fields)
+        return tuple((term, field_name if equals else term) for term, equals, field_name in pairs)
 
     @property
     def version(self) -> str:
