@@ -54,9 +54,9 @@ async function pageStyles() {
 async function tests() {
   const out = path.join(here, ".tests");
   await rm(out, { recursive: true, force: true });
-  const names = (await readdir(path.join(here, "tests"))).filter((name) => name.endsWith(".test.ts"));
+  const names = (await readdir(path.join(here, "src"), { recursive: true })).filter((name) => name.endsWith(".test.ts"));
   await esbuild.build({
-    entryPoints: names.map((name) => path.join(here, "tests", name)),
+    entryPoints: names.map((name) => path.join(here, "src", name)),
     outdir: out, outExtension: { ".js": ".mjs" },
     bundle: true, format: "esm", target, platform: "node", sourcemap: "inline",
   });

@@ -50,16 +50,23 @@ export function timeElement(iso: string | null | undefined): TemplateResult | ty
   return html`<time datetime=${iso} title=${iso}>${at ? spokenTime(at, new Date()) : iso}</time>`;
 }
 
-const timestamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g;
+const timeToken = /⟦(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)⟧/g;
 
-/** Draws a sentence of ours with every RFC 3339 time in it as the viewer's local time. */
+/** A sentence as plain text, its time tokens as the exact times that they hold. */
+export const withoutTokens = (text: string): string => text.replace(timeToken, "$1");
+
+/**
+ * Draws a sentence of ours with each time token (`⟦2026-11-30T12:01:36.411Z⟧`) in it as the viewer's local time.
+ *
+ * Foreign text cannot hold a token, so a date inside a value is never touched.
+ */
 export function prose(text: string): unknown {
-  const found = [...text.matchAll(timestamp)];
+  const found = [...text.matchAll(timeToken)];
   if (found.length === 0) return text;
   const parts: unknown[] = [];
   let from = 0;
   for (const match of found) {
-    parts.push(text.slice(from, match.index), timeElement(match[0]));
+    parts.push(text.slice(from, match.index), timeElement(match[1]));
     from = match.index + match[0].length;
   }
   parts.push(text.slice(from));

@@ -16,8 +16,8 @@ export interface Meta { text: string; evidence?: EvidenceRefs; since?: string | 
 /** Something known to be wrong or noteworthy: a bold fact and its consequence in plain words. */
 export interface Finding { code: string; severity: "violation" | "warning" | "note"; headline: string; detail: string; evidence?: EvidenceRefs }
 
-/** Something that somebody asked for and that is not yet so. */
-export interface Request { kind: string; text: string; at?: string | null; by?: string | null; evidence?: EvidenceRefs }
+/** Something that somebody asked for and that is not yet so; `text` begins with `lead`, which is set bold. */
+export interface Request { kind: string; text: string; lead?: string; at?: string | null; by?: string | null; evidence?: EvidenceRefs }
 
 /** One line of what is decided or was done; a prominent one is set large. */
 export interface Fact { term: string; text: string; prominent?: boolean; evidence?: EvidenceRefs }

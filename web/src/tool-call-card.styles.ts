@@ -40,15 +40,15 @@ const own = css`
   details[open] > summary::before { transform: rotate(45deg); margin-block-start: 5px; }
   summary:hover { color: var(--_ink); }
   summary:focus-visible { outline-offset: -2px; }
-  .opened { padding: 0 16px 12px; }
+  .opened { padding: 0 16px 16px; }
   .opened dl { padding-block: 4px 8px; font-size: 14px; }
-  pre { margin: 0 0 8px; padding: 12px; max-block-size: 70vh; overflow-y: auto; background: var(--_sunken); border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; font: 12.5px/1.5 var(--_mono); tab-size: 2; }
+  pre { margin: 0; padding: 12px; background: var(--_sunken); border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; font: 12.5px/1.5 var(--_mono); tab-size: 2; }
   pre.text { font: 14px/1.5 var(--_sans); }
   .items { padding-block: 4px 8px; font-size: 14px; display: grid; gap: 4px; }
   .items li { padding-inline-start: 14px; position: relative; }
   .items li::before { content: "–"; position: absolute; inset-inline-start: 0; color: var(--_ink-3); }
-  .note { font-size: 13px; color: var(--_ink-2); padding-block-end: 8px; }
-  .foot { display: flex; gap: 8px; align-items: center; font-size: 13px; }
+  .note { font-size: 13px; color: var(--_ink-2); padding-block-start: 8px; }
+  .head { display: flex; gap: 8px; align-items: center; font-size: 13px; padding-block-end: 8px; }
   button.small { font-size: 13px; padding: 3px 10px; min-block-size: 28px; border-radius: 6px; }
   button.link { all: unset; box-sizing: border-box; cursor: pointer; text-decoration: underline; text-decoration-color: var(--_line-strong); text-underline-offset: 3px; font-size: 13px; }
   button.link:hover { text-decoration-color: currentColor; }

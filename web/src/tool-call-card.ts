@@ -2,7 +2,7 @@ import { LitElement, html, nothing, type PropertyValues, type TemplateResult } f
 import { customElement, property, state } from "lit/decorators.js";
 import { classMap } from "lit/directives/class-map.js";
 import { repeat } from "lit/directives/repeat.js";
-import type { Card, Control, EvidenceRefs, Meta, Pointer } from "./model.ts";
+import type { Card, EvidenceRefs, Meta, Pointer } from "./model.ts";
 import { same } from "./model.ts";
 import { Asking } from "./card/asking.ts";
 import { controlsView } from "./card/controls.ts";
@@ -133,22 +133,19 @@ export class ToolCallCard extends LitElement {
     const parts: unknown[] = [];
     if (!said.includes(card.tool)) parts.push(html`<span class="mono" dir="ltr">${card.tool}</span>`);
     if (!said.some((text) => text.includes(words.attempt(card.attempt)))) parts.push(words.attempt(card.attempt));
-    for (const meta of given) parts.push(html`<span dir="auto">${prose(meta.text)}</span>${this.#clock(card, meta)}`);
+    for (const meta of given) {
+      parts.push(html`<span dir="auto">${prose(meta.text)}</span>`);
+      if (runs(card, meta)) parts.push(elapsed(meta.since));
+    }
     const refs = given.flatMap(({ evidence: cited }) => cited ?? []);
     return html`${parts.map((part, index) => (index === 0 ? part : html`<span aria-hidden="true"> · </span>${part}`))} ${this.#cite(card, refs)}`;
-  }
-
-  /** A clock runs only while something does; it says how long ago the evidence was, and claims nothing. */
-  #clock(card: Card, { since, text }: Meta): unknown {
-    if (!since || card.tone !== "live" || !moment(since)) return nothing;
-    return html`${text ? " " : nothing}${elapsed(since)}`;
   }
 
   #facts(card: Card): Drawn {
     const facts = card.facts ?? [];
     if (facts.length === 0) return nothing;
     return html`<dl class="facts" part="facts">${facts.map(({ term, text, prominent, evidence: refs }) => html`<div class="row">
-      <dt><bdi>${term}</bdi></dt><dd class=${classMap({ big: prominent === true })}><bdi>${text}</bdi></dd><dd class="ref">${this.#cite(card, refs)}</dd></div>`)}</dl>`;
+      <dt><bdi>${term}</bdi></dt><dd class=${classMap({ big: prominent === true })}><bdi>${prose(text)}</bdi></dd><dd class="ref">${this.#cite(card, refs)}</dd></div>`)}</dl>`;
   }
 
   #progress({ progress }: Card): Drawn {
@@ -203,8 +200,8 @@ export class ToolCallCard extends LitElement {
   }
 }
 
-/** The controls of a card that a person could press now. */
-export const pressable = (card: Card): readonly Control[] => (card.controls ?? []).filter(({ enabled }) => enabled);
+/** A clock runs only while something does; it says how long ago the evidence was, and claims nothing. */
+const runs = (card: Card, meta: Meta): meta is Meta & { since: string } => card.tone === "live" && moment(meta.since) !== null;
 
 declare global {
   interface HTMLElementTagNameMap { "tool-call-card": ToolCallCard }

@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import type { Disclosure } from "../model.ts";
 import { indentJson } from "../exact.ts";
+import { prose, withoutTokens } from "../clock.ts";
 import { words } from "../words.ts";
 
 /** How much of a long text is set before a person asks for all of it. */
@@ -24,7 +25,7 @@ export function disclosureView(disclosure: Disclosure, reading: Reading): Templa
   const toggled = (event: Event) => reading.toggle(id, (event.target as HTMLDetailsElement).open ? "open" : "shut");
   return html`<details part="disclosure" data-disclosure=${id} ?open=${reading.opened.has(id)} @toggle=${toggled}>
     <summary><span dir="auto">${title}</span></summary>
-    ${reading.opened.has(id) ? html`<div class="opened">${content(disclosure, reading)}${foot(disclosure, reading)}</div>` : nothing}
+    ${reading.opened.has(id) ? html`<div class="opened">${head(disclosure, reading)}${content(disclosure, reading)}${note(disclosure)}</div>` : nothing}
   </details>`;
 }
 
@@ -36,7 +37,7 @@ function content(disclosure: Disclosure, reading: Reading): TemplateResult | typ
 }
 
 function rows(terms: readonly { term: string; text: string }[]): TemplateResult {
-  return html`<dl>${terms.map(({ term, text }) => html`<div class="row"><dt><bdi>${term}</bdi></dt><dd><bdi>${text}</bdi></dd></div>`)}</dl>`;
+  return html`<dl>${terms.map(({ term, text }) => html`<div class="row"><dt><bdi>${term}</bdi></dt><dd><bdi>${prose(text)}</bdi></dd></div>`)}</dl>`;
 }
 
 function list(disclosure: Disclosure): TemplateResult {
@@ -47,7 +48,7 @@ function list(disclosure: Disclosure): TemplateResult {
 function longText(disclosure: Disclosure, text: string, reading: Reading): TemplateResult {
   const cut = text.length > firstCharacters && !reading.whole.has(disclosure.id);
   const direction = disclosure.kind === "json" ? "ltr" : "auto";
-  return html`<pre tabindex="0" role="group" aria-label=${disclosure.title} dir=${direction} class=${disclosure.kind}>${cut ? firstPart(text) : text}</pre>
+  return html`<pre dir=${direction} class=${disclosure.kind}>${cut ? firstPart(text) : text}</pre>
     ${cut ? html`<p class="note">${words.showing(firstPart(text).length, text.length)}
       <button type="button" class="link" @click=${() => reading.showAll(disclosure.id)}>${words.showAll}</button></p>` : nothing}`;
 }
@@ -58,15 +59,17 @@ function firstPart(text: string): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? firstCharacters - 1 : firstCharacters);
 }
 
-function foot(disclosure: Disclosure, reading: Reading): TemplateResult {
+function head(disclosure: Disclosure, reading: Reading): TemplateResult {
   const copied = (event: Event) => {
     const shown = (event.currentTarget as HTMLElement).closest(".opened")?.querySelector<HTMLElement>("pre, dl, ul") ?? null;
     reading.copy(disclosure.id, disclosure.copy ?? copyText(disclosure), shown);
   };
-  return html`${disclosure.complete === false ? html`<p class="note" part="incomplete">${words.incomplete}</p>` : nothing}
-    <p class="foot"><button type="button" class="small" @click=${copied}>${words.copy}<span class="hidden-word"> ${disclosure.title}</span></button>
+  return html`<p class="head"><button type="button" class="small" @click=${copied}>${words.copy}<span class="hidden-word"> ${disclosure.title}</span></button>
     <span role="status" class="quiet">${reading.said.get(disclosure.id) ?? nothing}</span></p>`;
 }
+
+const note = ({ complete }: Disclosure): TemplateResult | typeof nothing =>
+  complete === false ? html`<p class="note" part="incomplete">${words.incomplete}</p>` : nothing;
 
 const plain = (item: unknown): string => (typeof item === "string" ? item : JSON.stringify(item));
 
@@ -78,7 +81,7 @@ export function exactText(disclosure: Disclosure): string {
 }
 
 function copyText(disclosure: Disclosure): string {
-  if (disclosure.kind === "rows") return (disclosure.rows ?? []).map(({ term, text }) => `${term}\t${text}`).join("\n");
+  if (disclosure.kind === "rows") return withoutTokens((disclosure.rows ?? []).map(({ term, text }) => `${term}\t${text}`).join("\n"));
   if (disclosure.kind === "list" && Array.isArray(disclosure.value)) return disclosure.value.map(plain).join("\n");
   return exactText(disclosure);
 }

@@ -19,8 +19,9 @@ export const timelineStyles = css`
   .number { min-inline-size: 1.6em; font: 11.5px/20px var(--_mono); color: var(--_ink-3); text-align: end; }
   .at { font: 12.5px/20px var(--_mono); color: var(--_ink-3); }
   .who { color: var(--_ink-3); font-size: 12.5px; text-align: end; max-inline-size: 160px; }
-  .line[data-cited] { background: var(--_sunken); }
-  .line[data-cited]:focus { outline: 1px solid var(--_line-strong); outline-offset: 3px; }
+  .line[data-cited] { background: var(--_sunken); margin-inline: -8px; padding-inline: 8px; }
+  .line[data-cited]::after { inset-inline-start: 16px; }
+  .line[data-cited]:focus { outline: 1px solid transparent; outline-offset: -1px; }
   .detail { border: 0; }
   .detail > summary { padding: 0; color: inherit; font-size: inherit; min-block-size: 0; }
   .detail > summary::before { display: none; }
