@@ -1,0 +1,76 @@
+"""Bytes in, documents out: strictly, with every refusal naming the field, what stood there and the fix."""
+
+from typing import Any, TypeVar, cast
+
+from pydantic import ValidationError
+
+from toolwitness.contract.base import Model
+from toolwitness.contract.envelope import EventEnvelope, parse_event
+from toolwitness.contract.invocation import InvocationDocument
+from toolwitness.contract.problems import from_validation
+from toolwitness.contract.task import TaskDocument
+from toolwitness.core.errors import InvalidInput
+from toolwitness.core.evidence import Event
+from toolwitness.core.strict_json import loads_strict
+
+_Document = TypeVar("_Document", bound=Model)
+
+
+def parse_invocation(text: bytes | str) -> InvocationDocument:
+    """Read a ``tool-call-ui/1`` document.
+
+    Raises:
+        InvalidInput: not JSON, ambiguous JSON, or not such a document; ``facts['field']`` is a JSON Pointer.
+    """
+    return _parse(text, InvocationDocument)
+
+
+def parse_task(text: bytes | str) -> TaskDocument:
+    """Read a task document.
+
+    Raises:
+        InvalidInput: as for ``parse_invocation``.
+    """
+    return _parse(text, TaskDocument)
+
+
+def parse_envelope(text: bytes | str) -> EventEnvelope:
+    """Read one event envelope, unknown attributes and what the ledger added included.
+
+    Raises:
+        InvalidInput: as for ``parse_invocation``.
+    """
+    return _parse(text, EventEnvelope)
+
+
+def parse_events(text: bytes | str) -> list[Event]:
+    """Read one event or a CloudEvents batch (a JSON array); all of it is taken or none.
+
+    Raises:
+        InvalidInput: as for ``parse_invocation``; the field begins with the event's place in the batch.
+    """
+    loaded = loads_strict(text)
+    if isinstance(loaded, dict):
+        return [parse_event(cast("dict[str, Any]", loaded))]
+    if not isinstance(loaded, list):
+        raise InvalidInput(
+            f"A batch of events is a JSON array, not {type(loaded).__name__}.",
+            remedy="Send one event object, or an array of them.",
+            field="",
+        )
+    events: list[Event] = []
+    for number, envelope in enumerate(cast("list[Any]", loaded)):
+        try:
+            events.append(parse_event(envelope))
+        except InvalidInput as error:
+            facts = {**error.facts, "field": f"/{number}{error.facts.get('field', '')}"}
+            raise InvalidInput(f"Event {number} of the batch: {error.message}", remedy=error.remedy, **facts) from None
+    return events
+
+
+def _parse(text: bytes | str, model: type[_Document]) -> _Document:
+    loaded = loads_strict(text)
+    try:
+        return model.model_validate(loaded)
+    except ValidationError as error:
+        raise from_validation(error, "document") from None
