@@ -81,11 +81,12 @@ def _pre_dispatch_rows() -> list[Row]:
         if state is not _S.PROPOSED:
             to_proposed = _B.EXPECTED if state is _S.AWAITING_INPUT else _B.OURS
             rows.append(Row(state, _K.INPUTS_ACCEPTED, _C.RESOLVED, _S.PROPOSED, to_proposed, f"{s}-inputs-accepted"))
-        to_input = _B.OURS if state is _S.AWAITING_APPROVAL else _B.EXPECTED
+        to_input = _B.EXPECTED if state is _S.PROPOSED else _B.OURS
+        to_approval = _B.OURS if state is _S.AWAITING_APPROVAL else _B.EXPECTED
         rows += [
             Row(state, _K.INPUT_REQUIRED, _C.ALWAYS, _S.AWAITING_INPUT, to_input, f"{s}-input-required"),
             Row(state, _K.INPUTS_REJECTED, _C.ALWAYS, _S.AWAITING_INPUT, to_input, f"{s}-inputs-rejected"),
-            Row(state, _K.APPROVAL_REQUESTED, _C.ALWAYS, _S.AWAITING_APPROVAL, _B.EXPECTED, f"{s}-approval-requested"),
+            Row(state, _K.APPROVAL_REQUESTED, _C.ALWAYS, _S.AWAITING_APPROVAL, to_approval, f"{s}-approval-requested"),
             Row(state, _K.CLOSED, _C.OWNED, _S.CANCELLED, _B.EXPECTED, f"{s}-closed"),
             Row(state, _K.CLOSED, _C.ANSWERED_BY_HUMAN, _S.CANCELLED, _B.OURS, f"{s}-answered-by-human"),
             Row(state, _K.DEADLINE_ELAPSED, _C.PHASE_DEADLINE, _S.EXPIRED, _B.EXPECTED, f"{s}-expired"),
@@ -142,10 +143,11 @@ def _executing_rows() -> list[Row]:
     rows: list[Row] = []
     for state in (_S.RUNNING, _S.STREAMING, _S.PARTIALLY_COMPLETE):
         s = state.value
+        another_part = _B.OURS if state is _S.PARTIALLY_COMPLETE else _B.EXPECTED
         rows += [
             Row(state, _K.OUTPUT, _C.ALWAYS, _S.STREAMING, _B.EXPECTED, f"{s}-output"),
             Row(state, _K.PROGRESS, _C.ALWAYS, _S.STREAMING, _B.EXPECTED, f"{s}-progress"),
-            Row(state, _K.PART_COMPLETED, _C.WORK_OPEN, _S.PARTIALLY_COMPLETE, _B.EXPECTED, f"{s}-part-completed"),
+            Row(state, _K.PART_COMPLETED, _C.WORK_OPEN, _S.PARTIALLY_COMPLETE, another_part, f"{s}-part-completed"),
             Row(state, _K.SUCCEEDED, _C.RESULT_ACCEPTED, _S.SUCCEEDED, _B.EXPECTED, f"{s}-succeeded"),
             Row(state, _K.FAILED, _C.ALWAYS, _S.FAILED, _B.EXPECTED, f"{s}-failed"),
             Row(state, _K.CANCEL_ACKNOWLEDGED, _C.OWNED, _S.CANCELLED, _B.EXPECTED, f"{s}-cancelled"),
