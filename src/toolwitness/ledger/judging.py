@@ -1,0 +1,239 @@
+"""What becomes of the drafts of one append: written once, for every ledger.
+
+First everything that can stop an append is looked at (repetition, expected sequence, once-keys); only then is anything judged. So a conflict
+leaves nothing to undo, and fails that append alone although it shares a transaction with others.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from toolwitness.core.errors import Conflict, OnceKeyTaken
+from toolwitness.core.evidence import Event
+from toolwitness.core.verdicts import Judgement, Verdict
+from toolwitness.ledger.chain import link
+from toolwitness.ledger.folded import Folded
+from toolwitness.ledger.prepare import Prepared, Value, encode, refused
+from toolwitness.ports import Recorded
+
+ID_REUSED: Final = "id-reused"
+OTHER_TASK: Final = "other-task"
+MALFORMED: Final = "malformed"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One new line of the record, with what is written beside it."""
+
+    recorded: Recorded
+    body: bytes
+    values: tuple[Value, ...]
+    subject: str | None
+    """The invocation that it was judged as evidence for; ``None`` for the task itself."""
+    reuse: int
+    """How many events with the same source and id stand before it."""
+    hash: bytes
+
+    @property
+    def takes(self) -> str:
+        """The once-key that it takes; a refused event takes none."""
+        return "" if self.recorded.verdict is Verdict.REFUSED else self.recorded.event.once_key
+
+
+class Known(Protocol):
+    """What judging must know of the rest of the ledger, events of the running transaction included."""
+
+    def earlier(self, source: str, event_id: str) -> Sequence[Recorded]:
+        """Give the events that this source recorded under this id, in order."""
+        ...
+
+    def taker(self, once_key: str) -> Recorded | None:
+        """Give the event that took a once-key."""
+        ...
+
+    def home(self, invocation_id: str) -> str | None:
+        """Give the task that an invocation belongs to."""
+        ...
+
+    def value(self, ref: str) -> bytes | None:
+        """Give the bytes of a value."""
+        ...
+
+    def refold(self, task_id: str) -> Folded:
+        """Fold a task anew from its recorded events, those of the running transaction included."""
+        ...
+
+
+@dataclass(slots=True)
+class Judged:
+    """What one append comes to: its new entries, and the answer to its caller in the order of the drafts."""
+
+    folded: Folded
+    entries: list[Entry]
+    answers: list[Recorded]
+    duplicates: int
+
+
+def judge_append(
+    folded: Folded, prepared: Sequence[Prepared], *, known: Known, expected_sequence: int | None, position: int, recorded_time: str
+) -> Judged:
+    """Judge one append; ``position`` is the last one taken.
+
+    Raises:
+        Conflict: the task has moved on since ``expected_sequence``; nothing has changed.
+        OnceKeyTaken: a once-key is taken; nothing has changed.
+    """
+    plans = _recognize(prepared, known)
+    if all(isinstance(plan, Recorded) for plan in plans):
+        answers = [plan for plan in plans if isinstance(plan, Recorded)]
+        return Judged(folded, [], answers, len(answers))
+    if expected_sequence is not None and expected_sequence != folded.sequence:
+        raise Conflict(
+            f"Task {folded.task.id} stands at {folded.sequence} and was read at {expected_sequence}.", remedy="Read it again and decide anew.",
+            task=folded.task.id, expected=expected_sequence, actual=folded.sequence,
+        )  # fmt: skip  # message first, facts after
+    for plan in plans:
+        if isinstance(plan, _New) and plan.prepared.event.once_key and not plan.prepared.event.refusal:
+            _require_free(plan.prepared.event, known)
+    judged = Judged(folded, [], [], 0)
+    for plan in plans:
+        if isinstance(plan, _New):
+            entry = _enter(judged, plan, known, position + len(judged.entries) + 1, recorded_time)
+            judged.entries.append(entry)
+            judged.answers.append(entry.recorded)
+        else:
+            judged.answers.append(plan if isinstance(plan, Recorded) else _again(judged.answers[plan]))
+            judged.duplicates += 1
+    return judged
+
+
+@dataclass(slots=True)
+class _New:
+    """A draft that will be appended."""
+
+    prepared: Prepared
+    reuse: int = 0
+
+
+def _recognize(prepared: Sequence[Prepared], known: Known) -> list[_New | Recorded | int]:
+    """Tell new drafts from repetitions: of something recorded (its answer), or of an earlier draft of these (its place)."""
+    plans: list[_New | Recorded | int] = []
+    for one in prepared:
+        event = one.event
+        before = known.earlier(event.source, event.id)
+        siblings = () if len(prepared) == 1 else [
+            (place, plan) for place, plan in enumerate(plans)
+            if isinstance(plan, _New) and plan.prepared.event.source == event.source and plan.prepared.event.id == event.id
+        ]  # fmt: skip  # one condition
+        if not before and not siblings:
+            plans.append(_New(one))
+            continue
+        said = next((r for r in before if same_content(one, r.event, known)), None)
+        twin = next((place for place, plan in siblings if _same_draft(one, plan.prepared)), None)
+        if said is not None:
+            plans.append(_again(said))
+        elif twin is not None:
+            plans.append(twin)
+        else:
+            first = before[0].position if before else "this append"
+            reason = f"{ID_REUSED}: {event.source} said something else under this id before (position {first})"
+            reuse = len(before) + len(siblings)
+            plans.append(_New(refused(one, reason, reuse=reuse), reuse))
+    return plans
+
+
+def _again(first: Recorded) -> Recorded:
+    """Give the answer to a repetition: as first recorded, with the verdict ``duplicate``."""
+    if first.verdict is Verdict.DUPLICATE:
+        return first
+    return replace(first, verdict=Verdict.DUPLICATE, reason=f"duplicate: already recorded at position {first.position}")
+
+
+def same_content(one: Prepared, recorded: Event, known: Known) -> bool:
+    """Tell whether a draft says what is recorded: its fields, and its values byte by byte.
+
+    An erased value cannot be compared any more; then its length has to do.
+    """
+    members = dict(one.event.data)
+    for value in one.values:
+        there = recorded.data.get(value.name)
+        if not isinstance(there, dict) or there.get("bytes") != len(value.content) or there.get("media") != members[value.name].get("media"):
+            return False
+        content = known.value(str(there.get("ref")))
+        if content is not None and content != value.content:
+            return False
+        members[value.name] = there
+    raw_ref = recorded.raw_ref if any(value.name == "raw" for value in one.values) else one.event.raw_ref
+    said = replace(one.event, data=members, raw_ref=raw_ref, refusal="")
+    return encode(said) == encode(replace(recorded, refusal=""))
+
+
+def _same_draft(one: Prepared, other: Prepared) -> bool:
+    """Tell whether two drafts of one append say the same."""
+    if [(v.name, v.content) for v in one.values] != [(v.name, v.content) for v in other.values]:
+        return False
+    aside = {value.name for value in one.values}
+    first, second = (
+        {**p.event.data, **{name: {"media": p.event.data[name].get("media")} for name in aside}} for p in (one, other)
+    )
+    return encode(replace(one.event, data=first, raw_ref="", refusal="")) == encode(replace(other.event, data=second, raw_ref="", refusal=""))
+
+
+def _require_free(event: Event, known: Known) -> None:
+    winner = known.taker(event.once_key)
+    if winner is not None:
+        raise OnceKeyTaken(
+            f"{event.once_key} was taken by {winner.event.kind} at {winner.recorded_time}.", winner=winner,
+            remedy="Read the task again; the decision stands.", once_key=event.once_key, position=winner.position,
+        )  # fmt: skip  # message first, facts after
+
+
+def _enter(judged: Judged, plan: _New, known: Known, position: int, recorded_time: str) -> Entry:
+    """Judge one new event and link it to its task's chain."""
+    prepared, subject = plan.prepared, plan.prepared.event.invocation_id
+    if subject is not None and subject not in judged.folded.records:
+        home = known.home(subject)
+        if home is not None and home != judged.folded.task.id:
+            prepared = prepared if prepared.event.refusal else refused(prepared, f"{OTHER_TASK}: the invocation belongs to task {home}")
+            subject = None
+    prepared, judgement = _judge(judged, prepared, subject, known, recorded_time)
+    if plan.reuse:
+        judgement = Judgement(Verdict.REFUSED, prepared.event.refusal)
+    folded = judged.folded
+    folded.sequence += 1
+    folded.position = position
+    row = judgement.row
+    state = folded.state_of(subject)
+    basis, name = (row.basis.value, row.name) if row is not None else ("", "")
+    folded.head = link(
+        folded.head, prepared.body, position=position, task_sequence=folded.sequence, recorded_time=recorded_time,
+        verdict=judgement.verdict._value_, reason=judgement.reason, state=state._value_ if state is not None else None, basis=basis, row=name,
+    )  # fmt: skip  # as in the form
+    recorded = Recorded(
+        event=prepared.event, position=position, task_sequence=folded.sequence, recorded_time=recorded_time, verdict=judgement.verdict,
+        reason=judgement.reason, hash=folded.head.hex(), state=state, basis=basis, row=name,
+    )  # fmt: skip  # one field after the other
+    return Entry(recorded, prepared.body, prepared.values, subject, plan.reuse, folded.head)
+
+
+def _judge(judged: Judged, prepared: Prepared, subject: str | None, known: Known, recorded_time: str) -> tuple[Prepared, Judgement]:
+    """Judge an event; one that the fold cannot digest is kept as refused, since a ledger never refuses an observation (R2)."""
+    try:
+        return prepared, judged.folded.judge(prepared.event, subject, recorded_time)
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        whole = known.refold(judged.folded.task.id)
+        for entry in judged.entries:
+            replay(whole, entry.recorded, entry.subject)
+        judged.folded = whole
+        marked = refused(prepared, f"{MALFORMED}: {prepared.event.kind} cannot be read ({type(error).__name__}: {error})")
+        return marked, whole.judge(marked.event, subject, recorded_time)
+
+
+def replay(folded: Folded, recorded: Recorded, subject: str | None) -> None:
+    """Fold an event that is already recorded, in the order of the record."""
+    folded.judge(recorded.event, subject, recorded.recorded_time)
+    folded.sequence = recorded.task_sequence
+    folded.head = bytes.fromhex(recorded.hash)
+    folded.position = recorded.position
+
+
