@@ -63,11 +63,15 @@ function form(asking: Asking, control: Control): TemplateResult {
     const first = asking.send(control);
     if (first) target.querySelector<HTMLElement>(`[name="${CSS.escape(first.name)}"]`)?.focus();
   };
-  const leave = () => asking.close();
+  const leave = (event: Event) => {
+    const root = (event.currentTarget as HTMLElement).getRootNode() as ShadowRoot;
+    root.querySelector<HTMLElement>(".act button[aria-expanded=true]")?.focus();
+    asking.close();
+  };
   const escape = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.isComposing) return;
     event.stopPropagation();
-    leave();
+    leave(event);
   };
   const asked = asking.isAsked(control);
   return html`<form class="ask" part="form" novalidate aria-label=${control.label} @submit=${send} @keydown=${escape}>
