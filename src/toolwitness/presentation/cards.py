@@ -1,0 +1,262 @@
+"""The card: what a person reads about one call, a task, a list of tasks, or what waits for a decision. One document for every screen.
+
+A card answers in this order: what it is for, what state it is in, what is known to be wrong, what can be done, until when. Everything else
+is one disclosure away. Times stand in sentences as tokens (``times``), foreign text is safe to set (``foreign``), and each claim cites
+evidence that is on the rail.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from toolwitness.core.findings import Finding, Severity
+from toolwitness.core.record import InvocationRecord
+from toolwitness.core.task import Records, TaskRecord, TaskSummary, blocked_by, latest_attempts, root_of, summarize
+from toolwitness.core.verdicts import Control
+from toolwitness.presentation import claims
+from toolwitness.presentation.controls import controls as control_list
+from toolwitness.presentation.disclosures import disclosures, output_text
+from toolwitness.presentation.facts import facts
+from toolwitness.presentation.foreign import line
+from toolwitness.presentation.headlines import findings
+from toolwitness.presentation.reading import Reading, RecordedEvent
+from toolwitness.presentation.timeline import timeline
+from toolwitness.presentation.times import stamp, token
+from toolwitness.presentation.words import DECISIONS, EMPTY_INBOX, counted, state_words
+
+Document = dict[str, Any]
+TITLE_LENGTH: Final = 200
+
+
+def invocation_card(
+    record: InvocationRecord,
+    *,
+    events: Sequence[RecordedEvent],
+    now: datetime,
+    controls: Sequence[Control] = (),
+    values: Mapping[str, bytes] | None = None,
+    policy_findings: Iterable[Finding] = (),
+    links: Mapping[str, str] | None = None,
+    viewer: str = "",
+    blocked: Sequence[str] = (),
+    redact: Sequence[str] = (),
+) -> Document:
+    """Make the card of one invocation.
+
+    ``events`` are its recorded events in order of arrival; ``values`` holds the bytes that ``needed_values(events)`` names; ``links`` names
+    other invocations and actors by id; ``viewer`` is the id of the actor who reads; ``blocked`` are the invocations that this one waits for;
+    ``redact`` are JSON Pointers into the inputs whose values nobody is shown.
+    """
+    reading = Reading(
+        record=record, events=events, now=now, viewer=viewer, values=values or {}, links=links or {}, redact=redact,
+    )  # fmt: skip  # one record
+    words = state_words(record.state)
+    asked = claims.requests(reading)
+    return {
+        "id": record.id,
+        "task": record.task_id,
+        "version": record.version,
+        "title": title_of(record),
+        "tool": line(record.tool),
+        "attempt": record.attempt,
+        "state": record.state.value if record.state else "",
+        "label": words.label,
+        "tone": words.tone,
+        "glyph": record.state.value if record.state else "unknown",
+        "meta": claims.meta(reading),
+        "findings": findings(reading, policy_findings, strips=[request["kind"] for request in asked]),
+        "requests": asked,
+        "facts": facts(reading),
+        "lineage": claims.lineage(reading),
+        "blocked": claims.blocked(reading, blocked),
+        "deadline": claims.deadline(reading) if reading.open else None,
+        "controls": control_list(reading, controls),
+        "disclosures": disclosures(reading),
+        "timeline": timeline(reading),
+        "output": _output(reading),
+        "progress": claims.progress(reading),
+    }
+
+
+def title_of(record: InvocationRecord) -> str:
+    """Say what the call is for, in the words of whoever proposed it; the tool's name where no purpose was given."""
+    return line(record.proposal.get("purpose") or record.tool or record.id, cut_at=TITLE_LENGTH)
+
+
+def _output(reading: Reading) -> Document | None:
+    chunks = reading.record.output_chunks
+    if not chunks or not reading.open:
+        return None
+    text, note = output_text(reading)
+    made: Document = {"text": text, "chunks": len(chunks), "order": reading.record.output_order, "complete": not note}
+    return {**made, "note": note} if note else made
+
+
+# ── tasks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def task_card(
+    task: TaskRecord,
+    records: Records,
+    *,
+    events: Mapping[str, Sequence[RecordedEvent]],
+    now: datetime,
+    controls: Mapping[str, Sequence[Control]] | None = None,
+    values: Mapping[str, bytes] | None = None,
+    policy_findings: Mapping[str, Sequence[Finding]] | None = None,
+    links: Mapping[str, str] | None = None,
+    viewer: str = "",
+    redact: Mapping[str, Sequence[str]] | None = None,
+    not_retryable: Sequence[str] = (),
+    task_controls: Sequence[Control] = (),
+) -> Document:
+    """Make the card of a task: what its parts add up to, and their cards in the order in which they are shown.
+
+    ``events``, ``controls`` and ``policy_findings`` go by invocation id, ``redact`` by tool; the rest is as for ``invocation_card``.
+    """
+    names = {**labels(records), **(links or {})}
+    summary = summarize(task, records, not_retryable=not_retryable)
+    cards = [
+        invocation_card(
+            record, events=events.get(record.id, ()), now=now, controls=(controls or {}).get(record.id, ()), values=values,
+            policy_findings=(policy_findings or {}).get(record.id, ()), links=names, viewer=viewer,
+            blocked=blocked_by(record, task, records), redact=(redact or {}).get(record.tool, ()),
+        ) | {"depth": depth}
+        for record, depth in display_order(records)
+    ]  # fmt: skip  # one comprehension
+    whole = InvocationRecord(str(task.id), str(task.id), version=task.version)
+    reading = Reading(record=whole, events=events.get("", ()), now=now, viewer=viewer, links=names)
+    words = state_words(summary.state)
+    return {
+        "id": str(task.id),
+        "title": _task_title(task),
+        "subtitle": f"Opened {token(task.opened_at)} · {line(task.id)}",
+        "state": summary.state.value,
+        "label": words.label,
+        "tone": words.tone,
+        "glyph": summary.state.value,
+        "summary": summary_words(summary, cards),
+        "findings": [*_waivers(reading, task), *_loudest(cards)],
+        "cards": cards,
+        "controls": control_list(reading, task_controls),
+        "version": task.version + sum(record.version for record in records.values()),
+    }
+
+
+def labels(records: Records) -> dict[str, str]:
+    """Name each invocation of a task for the sentences that point at it; its attempt is said where there are several."""
+    roots = [root_of(record, records) for record in records.values()]
+    return {
+        record.id: f"{title_of(record)} (attempt {record.attempt})" if record.attempt > 1 or roots.count(root) > 1 else title_of(record)
+        for record, root in zip(records.values(), roots, strict=True)
+    }
+
+
+def display_order(records: Records) -> list[tuple[InvocationRecord, int]]:
+    """Give the invocations as they are shown: in order of proposal, attempts after one another, parts under what they are part of."""
+    lineages: dict[str, list[InvocationRecord]] = {}
+    for record in records.values():
+        lineages.setdefault(root_of(record, records), []).append(record)
+    parents: dict[str, list[str]] = {}
+    for root, attempts in lineages.items():
+        parents.setdefault(_parent(attempts[0], records), []).append(root)
+    shown: list[tuple[InvocationRecord, int]] = []
+    waiting = [(root, 0) for root in reversed(parents.get("", []))]
+    while waiting:
+        root, depth = waiting.pop()
+        for record in lineages.pop(root, ()):
+            shown.append((record, depth))
+            waiting += [(child, depth + 1) for child in reversed(parents.get(record.id, []))]
+    return shown + [(record, 0) for attempts in lineages.values() for record in attempts]
+
+
+def _parent(record: InvocationRecord, records: Records) -> str:
+    parent = str(record.proposal.get("parent") or "")
+    return parent if parent in records and parent != record.id else ""
+
+
+def _task_title(task: TaskRecord) -> str:
+    return line(task.purpose or task.id, cut_at=TITLE_LENGTH)
+
+
+def decidable(card: Document) -> bool:
+    """Tell whether whoever reads the card may answer what it waits for."""
+    return any(control["enabled"] and control["action"] in DECISIONS for control in card["controls"])
+
+
+def summary_words(summary: TaskSummary, cards: Sequence[Document] = ()) -> str:
+    """Say in one line what the parts add up to; ``you`` only where the reader may really answer."""
+    if not summary.required:
+        return "No part is recorded yet"
+    mine = [card["id"] for card in cards if decidable(card)]
+    yours = [waiting for waiting in summary.waiting_for_person if waiting in mine]
+    others = len(summary.waiting_for_person) - len(yours)
+    said = [f"{len(summary.complete)} of {counted(len(summary.required), 'required part')} complete"]
+    said += [f"{len(yours)} {'waits' if len(yours) == 1 else 'wait'} for you"] if yours else []
+    said += [f"{others} {'waits' if others == 1 else 'wait'} for a person"] if others else []
+    said += [f"{len(summary.stopping)} asked to stop"] if summary.stopping else []
+    return " · ".join(said)
+
+
+def _waivers(reading: Reading, task: TaskRecord) -> list[Document]:
+    """Say which parts a person declared unneeded: the task may be complete without them, and is not the better for it."""
+    return [
+        {
+            "code": "child-waived",
+            "severity": Severity.NOTE.value,
+            "headline": f"{reading.label(str(waiver['child']))} is not needed any more.",
+            "detail": f"Waived {token(waiver['at'])} by {reading.who(waiver['actor'])}: {line(waiver['reason'])}",
+            "evidence": [waiver["ref"]],
+        }
+        for waiver in task.waivers
+    ]
+
+
+def _loudest(cards: Sequence[Document]) -> list[Document]:
+    """Repeat at the task what a person must not miss at its parts."""
+    return [
+        {**finding, "headline": f"{card['title']}: {finding['headline']}"}
+        for card in cards
+        for finding in card["findings"]
+        if finding["severity"] == Severity.VIOLATION.value
+    ]
+
+
+def task_row(task: TaskRecord, records: Records, *, not_retryable: Sequence[str] = ()) -> Document:
+    """Make the one line of a task in a list of tasks."""
+    summary = summarize(task, records, not_retryable=not_retryable)
+    words = state_words(summary.state)
+    last = max((r.last_at for r in latest_attempts(records).values()), default="")
+    return {
+        "id": str(task.id),
+        "title": _task_title(task),
+        "state": summary.state.value,
+        "label": words.label,
+        "tone": words.tone,
+        "glyph": summary.state.value,
+        "summary": summary_words(summary),
+        "at": stamp(max(task.last_at, last)),
+        "waiting": len(summary.waiting_for_person),
+    }
+
+
+def inbox(cards: Iterable[Document]) -> Document:
+    """Collect what waits for a decision: first what the reader may answer, then by what lapses first."""
+    waiting = [card for card in cards if card["state"] in {"awaiting_approval", "awaiting_input"} or decidable(card)]
+    waiting.sort(key=_soonest)
+    mine = sum(decidable(card) for card in waiting)
+    return {"title": _inbox_title(len(waiting), mine), "items": waiting, "empty": EMPTY_INBOX}
+
+
+def _soonest(card: Document) -> tuple[str, str]:
+    lapses: Document = card["deadline"] or {}
+    return ("mine" if decidable(card) else "theirs"), str(lapses.get("at") or "~")
+
+
+def _inbox_title(waiting: int, mine: int) -> str:
+    if not waiting:
+        return "Inbox"
+    return f"{counted(waiting, 'call')} {'waits' if waiting == 1 else 'wait'} for a decision, {mine} for yours"
+
+
+__all__ = ["decidable", "display_order", "inbox", "invocation_card", "labels", "summary_words", "task_card", "task_row", "title_of"]

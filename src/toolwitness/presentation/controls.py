@@ -1,0 +1,123 @@
+"""Controls as a person meets them: a label that says what it does, the reason where it is off, and what has to be filled in.
+
+Which controls there are, and which are on, is policy's answer; nothing here turns one on.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from toolwitness.core.verdicts import Control
+from toolwitness.policy.retry import Conclusion
+from toolwitness.presentation.facts import asked_amount
+from toolwitness.presentation.foreign import line
+from toolwitness.presentation.reading import Reading
+from toolwitness.presentation.times import tokens_in
+from toolwitness.presentation.values import written
+from toolwitness.presentation.words import FORWARD, PASSIVE, action_words
+
+Field = dict[str, Any]
+
+
+def controls(reading: Reading, offered: Sequence[Control]) -> list[dict[str, Any]]:
+    """Give the controls in policy's order; reading, copying and the like are what the card itself is for."""
+    return [_control(reading, control) for control in offered if control.action not in PASSIVE]
+
+
+def _control(reading: Reading, control: Control) -> dict[str, Any]:
+    return {
+        "action": control.action,
+        "label": _label(reading, control),
+        "style": "go" if control.enabled and control.action in FORWARD else "plain",
+        "enabled": control.enabled,
+        "why": None if control.enabled else tokens_in(line(control.reason)) or f"Rule {line(control.rule)} does not allow it.",
+        "fields": _fields(reading, control) if control.enabled else [],
+        "binding": dict(control.binding),
+    }
+
+
+def _label(reading: Reading, control: Control) -> str:
+    """Name what the control does, with what it is about: the amount, the attempt, the inverse."""
+    words = line(action_words(control.action))
+    if control.action == "approve" and (amount := asked_amount(reading)):
+        return f"{words} {amount}"
+    if control.action == "retry":
+        return f"{words} as attempt {line(_bound(control, 'attempt') or reading.record.attempt + 1)}"
+    if control.action == "reverse" and (inverse := _bound(control, "inverse") or _bound(control, "tool")):
+        return f"{words} with {line(inverse)}"
+    return words
+
+
+def _bound(control: Control, name: str) -> Any:
+    bound = control.binding.get(name)
+    return cast("Mapping[str, Any]", bound).get("tool") if isinstance(bound, Mapping) else bound
+
+
+# ── forms ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def field(name: str, label: str, kind: str, *, need: str = "optional", value: str = "", options: Sequence[Any] = ()) -> Field:
+    """Make one thing to fill in; ``need`` is ``required`` or ``optional``."""
+    return {"name": name, "label": label, "kind": kind, "required": need == "required", "value": value, "options": list(options)}
+
+
+_REASON: Final = field("reason", "Reason, kept on record", "multiline")
+CONCLUSIONS: Final = MappingProxyType({
+    Conclusion.NO_EFFECT: "Nothing happened",
+    Conclusion.AS_REPORTED: "It happened as reported",
+    Conclusion.PARTIAL: "Part of it happened",
+    Conclusion.REVERSED: "It happened and was undone",
+})  # fmt: skip  # one line a conclusion
+_FORMS: Final = MappingProxyType[str, tuple[Field, ...]]({
+    "deny": (_REASON,),
+    "waive_child": (field("reason", "Why the task is complete without it", "multiline", need="required"),),
+    "reconcile": (
+        field("conclusion", "What really happened", "choice", need="required",
+              options=[{"value": value.value, "label": label} for value, label in CONCLUSIONS.items()]),
+        field("reference", "Reference at the other side", "text"),
+        field("detail", "How that is known", "multiline"),
+    ),
+})  # fmt: skip  # one line a field
+
+
+def _fields(reading: Reading, control: Control) -> list[Field]:
+    """Give what has to be filled in before the control is pressed."""
+    match control.action:
+        case "supply_input":
+            return _missing(reading)
+        case "edit_inputs":
+            return _editable(reading)
+        case "choose_route":
+            routes = [line(route) for route in reading.record.proposal.get("alternate_routes") or ()]
+            kind = "choice" if routes else "text"
+            return [field("route", "Route", kind, need="required", options=routes), _REASON]
+        case action:
+            return [dict(form) for form in _FORMS.get(action, ())]
+
+
+def _missing(reading: Reading) -> list[Field]:
+    """Give one field for each input that is unresolved, with what was said about it."""
+    asked = reading.record.input_request or {}
+    known: dict[str, Mapping[str, Any]] = {}
+    for entry in asked.get("fields") or ():
+        if isinstance(entry, Mapping):
+            known[str(cast("Mapping[str, Any]", entry).get("name"))] = cast("Mapping[str, Any]", entry)
+    given: list[Field] = []
+    for name in asked.get("unresolved") or ():
+        about = known.get(str(name), {})
+        label = line(about.get("label") or about.get("title") or name)
+        message = line(about.get("message") or "")
+        options = [line(option) for option in about.get("options") or ()]
+        kind = "choice" if options else "json" if about.get("kind") == "type" or about.get("type") in _NOT_TEXT else "text"
+        given.append(field(str(name), f"{label}: {message}" if message else label, kind, need="required", options=options))
+    return given
+
+
+_NOT_TEXT: Final = frozenset({"integer", "number", "boolean", "array", "object"})
+
+
+def _editable(reading: Reading) -> list[Field]:
+    """Give one field for each input that stands, as exact JSON; what policy redacts is not offered, and so is not changed."""
+    hidden = {pointer.split("/")[1] for pointer in reading.redact if pointer}
+    standing = reading.standing_inputs
+    return [field(name, line(name), "json", value=written(inner)) for name, inner in standing.items() if name not in hidden]

@@ -1,0 +1,215 @@
+"""What is decided or was done, set as terms and texts: the amount, the recipient, the object, the terms, the point of no return.
+
+While an approval is open these are the exact scope that it covers; afterwards what is recorded to have happened.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from toolwitness.core.evidence import Kind
+from toolwitness.core.record import Approval
+from toolwitness.core.states import BEFORE_DISPATCH, State
+from toolwitness.presentation.amounts import money
+from toolwitness.presentation.foreign import line
+from toolwitness.presentation.headlines import effect_words
+from toolwitness.presentation.reading import Reading
+from toolwitness.presentation.times import token
+from toolwitness.presentation.values import Members, pairs_of, scalar
+from toolwitness.presentation.words import joined
+
+Fact = dict[str, Any]
+
+TERMS: Final = MappingProxyType({
+    "recipient": "To",
+    "destination": "To",
+    "object": "For",
+    "target": "Target",
+    "targets": "Targets",
+    "payload": "Content",
+    "recurrence": "How often",
+    "terms": "Terms",
+})  # fmt: skip  # in the order in which they are read
+"""Names that a scope or the inputs in view use → the term that a person reads; any other name is its own term."""
+AMOUNTS: Final = ("amount", "total", "total_price", "price", "sum")
+"""Names under which an amount is sought, together with a currency; its term is its own name."""
+_CURRENCIES: Final = ("currency", "currency_code")
+_PROMINENT: Final = frozenset({"target", "targets"})
+_BINDING: Final = frozenset({"fields", "unreadable", "commitment_boundary"})
+"""What the facts of an approval request say about themselves and not about the call."""
+
+
+def fact(term: str, text: str, evidence: Sequence[str], *, size: str = "plain") -> Fact:
+    """Make one line of the list; ``size`` is ``large`` for what a person decides on."""
+    return {"term": term, "text": text, "prominent": size == "large", "evidence": list(evidence)}
+
+
+def facts(reading: Reading) -> list[Fact]:
+    """Give the facts that belong to what the record now asks or claims."""
+    record = reading.record
+    asked = record.open_approval or (record.approval if record.state is State.AWAITING_APPROVAL else None)
+    shown: list[Fact] = []
+    if asked is not None and reading.open:
+        shown += _to_decide(reading, asked)
+    if record.input_request is not None and reading.open:
+        shown += _to_supply(reading, record.input_request)
+    if record.state in BEFORE_DISPATCH and not shown:
+        shown += _draft(reading)
+    return shown or [*_point_passed(reading), *_effects(reading)]
+
+
+# ── before a decision ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What an approval request puts in view, by name."""
+
+    named: Mapping[str, Any]
+    amount_name: str = ""
+    amount: str = ""
+    """The amount as a person reads it; empty where none is in view."""
+    currency_name: str = ""
+
+
+def scope_of(reading: Reading, asked: Approval) -> Scope:
+    """Collect what the request puts in view: what it states itself, then the inputs that it names, or all of them where it names none."""
+    named: dict[str, Any] = {}
+    for source in (asked.data.get("scope"), asked.data.get("facts")):
+        if isinstance(source, Mapping):
+            stated = cast("Mapping[str, Any]", source)
+            named.update((name, value) for name, value in stated.items() if name not in _BINDING)
+    fields = _binding(asked, "fields")
+    inputs = reading.standing_inputs
+    named.update((name, inputs[name]) for name in (fields or (inputs if not named else ())) if name in inputs and name not in named)
+    amount_name = next((name for name in AMOUNTS if name in named), "")
+    currency_name = next((name for name in _CURRENCIES if name in named), "")
+    pair = pairs_of(named[amount_name]) if amount_name else {}
+    number = pair.get("amount", pair.get("value")) if pair else named.get(amount_name)
+    currency = pair.get("currency") if pair else named.get(currency_name)
+    if not amount_name or number is None or currency is None:
+        return Scope(named=named)
+    apart = "" if pair else currency_name
+    return Scope(named=named, amount_name=amount_name, amount=money(number, currency), currency_name=apart)
+
+
+def _binding(asked: Approval, name: str) -> tuple[str, ...]:
+    facts = asked.data.get("facts")
+    return tuple(str(entry) for entry in cast("Mapping[str, Any]", facts).get(name) or ()) if isinstance(facts, Mapping) else ()
+
+
+def asked_amount(reading: Reading) -> str:
+    """Give the amount that the latest approval request is about, as a person reads it; empty where none is in view."""
+    asked = reading.record.approval
+    return scope_of(reading, asked).amount if asked else ""
+
+
+def _to_decide(reading: Reading, asked: Approval) -> list[Fact]:
+    """Set out exactly what an approval covers: nothing that it puts in view is left out."""
+    refs = [asked.ref, *reading.proposal_refs]
+    scope = scope_of(reading, asked)
+    shown = [fact(_term(scope.amount_name), scope.amount, refs, size="large")] if scope.amount else []
+    rest = [name for name in scope.named if name not in TERMS and name not in {scope.amount_name, scope.currency_name}]
+    shown += [
+        fact(_term(name), _listed(reading, scope.named[name]), refs, size="large" if name in _PROMINENT else "plain")
+        for name in [*(name for name in TERMS if name in scope.named), *rest]
+    ]
+    shown += _out_of_view(reading, asked, scope)
+    if isinstance(asked.data["scope"], str):
+        shown.append(fact("Covers", line(asked.data["scope"]), [asked.ref]))
+    shown.append(fact("What it does", line(asked.data["consequence_summary"]), [asked.ref]))
+    shown += _point_of_no_return(reading)
+    eligible = [_eligible(reading, str(name)) for name in asked.data.get("eligible") or () if not str(name).startswith("not:")]
+    shown.append(fact("Who may answer", joined(eligible, "or") or reading.who(asked.data["authority"]), [asked.ref]))
+    return shown
+
+
+def _term(name: str) -> str:
+    words = line(name.replace("_", " "))
+    return TERMS.get(name) or words[:1].upper() + words[1:]
+
+
+def _out_of_view(reading: Reading, asked: Approval, scope: Scope) -> Iterator[Fact]:
+    """Say what a person does not see here, and why."""
+    missing = [name for name in _binding(asked, "unreadable") if name not in scope.named]
+    if missing:
+        yield fact("Cannot be shown", f"{', '.join(line(name) for name in missing)}: the inputs do not hold it", [asked.ref])
+    if reading.record.inputs is not None and reading.inputs(reading.record.inputs) is None:
+        yield fact("Inputs", reading.absent(reading.record.inputs), reading.proposal_refs)
+    elsewhere = [name for name in reading.standing_inputs if name not in scope.named]
+    if elsewhere:
+        names = ", ".join(line(name) for name in elsewhere)
+        yield fact("Also in the inputs", f"{names}; their values are under Inputs", reading.proposal_refs)
+
+
+def _listed(reading: Reading, said: Any) -> str:
+    if isinstance(said, list | tuple):
+        return ", ".join(reading.plain(entry) for entry in cast("Sequence[Any]", said))
+    return reading.plain(said)
+
+
+def _eligible(reading: Reading, name: str) -> str:
+    kind, _, rest = name.partition(":")
+    return f"anyone with the role {line(rest)}" if kind == "role" else reading.who(rest if kind == "user" else name)
+
+
+def _point_of_no_return(reading: Reading) -> Iterator[Fact]:
+    """Say from where on it cannot be taken back, and what is left after that."""
+    proposal = reading.record.proposal
+    boundary = proposal.get("commitment_boundary")
+    if not boundary:
+        return
+    recovery = proposal.get("recovery")
+    after = cast("Mapping[str, Any]", recovery).get("after_commitment") if isinstance(recovery, Mapping) else recovery
+    rest = f". After that: {_listed(reading, after)}" if after else ""
+    yield fact("Point of no return", f"{line(boundary)}{rest}", reading.proposal_refs)
+
+
+def _draft(reading: Reading) -> list[Fact]:
+    """Show the draft inputs of a call that nobody has handed on, one line a field."""
+    said = reading.record.inputs
+    if said is None:
+        return []
+    text = reading.inputs(said)
+    if text is None:
+        return [fact("Inputs", reading.absent(said), reading.proposal_refs)]
+    if not text.is_json or not isinstance(text.parsed, Members):
+        return [fact("Inputs", line(text.text or text.note), reading.proposal_refs)]
+    return [fact(_term(name), scalar(inner), reading.proposal_refs) for name, inner in text.parsed]
+
+
+def _to_supply(reading: Reading, asked: Mapping[str, Any]) -> Iterator[Fact]:
+    """Say what is missing or was refused, and why."""
+    refs = [asked["ref"]]
+    if asked.get("validation"):
+        yield fact("Why the inputs were refused", _listed(reading, asked["validation"]), refs)
+    if asked.get("prompt"):
+        yield fact("What is asked", reading.plain(asked["prompt"]), refs, size="large")
+    if asked.get("unresolved"):
+        yield fact("Still needed", _listed(reading, asked["unresolved"]), refs)
+
+
+# ── what is recorded to have happened ───────────────────────────────────────────────────────────────────────────────
+
+
+def _point_passed(reading: Reading) -> Iterator[Fact]:
+    passed = reading.record.commitment
+    if passed is None:
+        return
+    known = passed.data.get("provider_reference")
+    reference = f"; provider reference {line(known)}" if known else ""
+    yield fact("Point of no return", f"{line(passed.data['boundary'])}, passed {token(passed.at)}{reference}", [passed.ref])
+
+
+def _effects(reading: Reading) -> Iterator[Fact]:
+    for effect in reading.record.effects:
+        said = effect.data
+        extra = [f"to {line(said['recipient'])}"] if said.get("recipient") else []
+        known = said.get("provider_reference") or said.get("reference")
+        extra += [f"reference {line(known)}"] if known else []
+        term = "After the end" if effect.late else "What it did"
+        yield fact(term, ", ".join([effect_words(reading, effect), *extra]), [effect.ref])
+    outcome = reading.record.outcome
+    if outcome is not None and outcome.data.get("provider_reference") and not reading.refs(Kind.EFFECT):
+        yield fact("Provider reference", line(outcome.data["provider_reference"]), [outcome.ref])

@@ -1,0 +1,58 @@
+"""Foreign text made safe to read: nothing hides in it, and nothing is dropped from it.
+
+Names of tools, results, reasons and errors are written by others. A control character can redraw a terminal, a bidi control can turn
+"pay 100" into "pay 001", an invisible one can carry a second message. Each of them is shown as ``⟨U+202E⟩`` in its place. Source: Unicode
+Technical Report 36 (visual spoofing), UAX 9 (bidirectional text).
+
+Times in sentences of ours are written as tokens (see ``times``): ``⟦2026-11-30T12:01:36Z⟧``. The opening bracket is shown as a code point
+in foreign text, so that nobody else can write one.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+FIRST_STRONG_ISOLATE: Final = "\u2068"
+POP_ISOLATE: Final = "\u2069"
+CUT_AT: Final = 300
+"""Characters of foreign text in one line of a card; more is one disclosure away."""
+
+_ALWAYS_SHOWN: Final = (
+    "\u27e6"  # opens a time of ours
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters; tab and newline are decided by the caller
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners and fillers that draw nothing
+    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
+    "\ud800-\udfff"  # halves of surrogate pairs: no encoder takes them
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # shorthand, music, tags and more selectors
+)
+_HIDDEN: Final = re.compile(f"[{_ALWAYS_SHOWN}]")
+_LONELY_JOINER: Final = re.compile("(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])")
+"""Joiners belong in emoji, Persian and the scripts of India; beside plain Latin they only hide."""
+_RIGHT_TO_LEFT: Final = frozenset({"R", "AL"})
+
+
+def _code_point(match: re.Match[str]) -> str:
+    return f"⟨U+{ord(match[0]):04X}⟩"
+
+
+def visible(text: str) -> str:
+    """Show every character of ``text`` that would hide or act; line breaks and tabs stay."""
+    return _LONELY_JOINER.sub(_code_point, _HIDDEN.sub(_code_point, text.replace("\r\n", "\n")))
+
+
+def line(text: object, *, cut_at: int = CUT_AT) -> str:
+    """Show ``text`` in one line of a sentence of ours: nothing hidden, nothing reordered, and a cut that is said.
+
+    Line breaks appear as ``↵``. Right-to-left text stands in an isolate, so that it reorders no neighbour.
+    """
+    shown = visible(str(text)).replace("\n", "↵").replace("\t", "⇥")
+    if len(shown) > cut_at:
+        shown = f"{shown[:cut_at]}… ({len(shown) - cut_at} more characters)"
+    return isolate(shown)
+
+
+def isolate(text: str) -> str:
+    """Put ``text`` in a bidi isolate where it holds right-to-left letters; other text is given back as it is."""
+    if text.isascii() or not any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text):
+        return text
+    return f"{FIRST_STRONG_ISOLATE}{text}{POP_ISOLATE}"

@@ -1,0 +1,189 @@
+"""What a card is made from: a record, its recorded events, the bytes of its values, the names of what it points at, and who reads it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Final, Protocol, cast
+
+from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.record import InvocationRecord
+from toolwitness.core.states import EXECUTING, TERMINAL, State
+from toolwitness.core.verdicts import Verdict
+from toolwitness.presentation.foreign import line
+from toolwitness.presentation.values import Text, members, read, redacted, scalar
+
+UNNAMED: Final = frozenset({"", "unrecorded", "unknown"})
+"""What stands where nobody recorded who it was."""
+_VALUE_PREFIX: Final = "val_"
+OUTPUT_VALUES: Final = 256
+"""How many of the latest chunks of output a card reads."""
+
+
+class RecordedEvent(Protocol):
+    """An event as a ledger keeps it: what this room reads of it."""
+
+    @property
+    def event(self) -> Event:
+        """What the source said."""
+        ...
+
+    @property
+    def task_sequence(self) -> int:
+        """Its place in the task's chain."""
+        ...
+
+    @property
+    def recorded_time(self) -> str:
+        """When the ledger recorded it."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict:
+        """What became of it on arrival."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        ...
+
+    @property
+    def basis(self) -> str:
+        """How the move relates to the written lifecycle; empty where nothing moved."""
+        ...
+
+    @property
+    def row(self) -> str:
+        """The row of the transition table that moved the state."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One record with everything that a card about it may cite."""
+
+    record: InvocationRecord
+    events: Sequence[RecordedEvent]
+    now: datetime
+    """The authority's time (R10); the browser's clock decides nothing."""
+    viewer: str = ""
+    values: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    links: Mapping[str, str] = field(default_factory=dict[str, str])
+    redact: Sequence[str] = ()
+    """JSON Pointers into the inputs whose values no card shows."""
+
+    @cached_property
+    def by_ref(self) -> Mapping[str, RecordedEvent]:
+        """The events by the reference under which they are cited."""
+        return {recorded.event.ref: recorded for recorded in self.events}
+
+    @cached_property
+    def proposal_refs(self) -> Sequence[str]:
+        """The reference of the proposal that counts, or nothing where none was recorded."""
+        return [r.event.ref for r in self.events if r.event.kind == Kind.PROPOSED and r.event.data == self.record.proposal][:1]
+
+    @property
+    def open(self) -> bool:
+        """Whether the attempt has not ended."""
+        return self.record.state not in TERMINAL
+
+    @property
+    def executing(self) -> bool:
+        """Whether evidence says that a body has started and has not been seen to end."""
+        return self.record.state in EXECUTING
+
+    @property
+    def past_dispatch(self) -> bool:
+        """Whether an executor has the call."""
+        return self.record.state is State.QUEUED or self.executing
+
+    def refs(self, kind: str) -> Sequence[str]:
+        """The references of the recorded events of one kind that were believed."""
+        return [r.event.ref for r in self.events if r.event.kind == kind and r.verdict is not Verdict.REFUSED]
+
+    def last(self, kind: str) -> RecordedEvent | None:
+        """The last recorded event of one kind that was believed."""
+        return next((r for r in reversed(self.events) if r.event.kind == kind and r.verdict is not Verdict.REFUSED), None)
+
+    def at(self, recorded: RecordedEvent) -> str:
+        """When it happened by its source, or when it was recorded where the source gave no time."""
+        return recorded.event.time or recorded.recorded_time
+
+    def who(self, actor: object) -> str:
+        """Name an actor: ``you``, the name that is known, or the id as it came."""
+        name = str(actor or "")
+        if name in UNNAMED:
+            return "somebody unrecorded"
+        if self.viewer and name == self.viewer:
+            return "you"
+        return line(self.links.get(name, name))
+
+    def label(self, invocation_id: str) -> str:
+        """Name another invocation: its label, or its id where none is known."""
+        return line(self.links.get(invocation_id, invocation_id))
+
+    def value(self, said: object) -> Text | None:
+        """Read the value that ``said`` refers to; ``None`` where it is no reference or its bytes are not here."""
+        ref = value_ref(said)
+        raw = self.values.get(ref) if ref else None
+        return None if raw is None else read(raw, ref=ref)
+
+    def inputs(self, said: object) -> Text | None:
+        """Read inputs, without what policy redacts."""
+        text = self.value(said)
+        return None if text is None else redacted(text, self.redact)
+
+    @cached_property
+    def standing_inputs(self) -> Mapping[str, Any]:
+        """The inputs that stand, by name; empty where they cannot be read."""
+        text = self.inputs(self.record.inputs)
+        return dict(members(text.parsed)) if text else {}
+
+    def plain(self, said: object, *, cut_at: int = 300) -> str:
+        """Write a field of an event in one line, looking up the value where the field refers to one."""
+        if not value_ref(said):
+            return scalar(said, cut_at=cut_at)
+        text = self.value(said)
+        if text is None:
+            return self.absent(said)
+        return scalar(text.parsed, cut_at=cut_at) if text.is_json else line(text.text, cut_at=cut_at)
+
+    def absent(self, said: object) -> str:
+        """Say of a value whose bytes are not here what the record knows about it."""
+        ref = value_ref(said)
+        for recorded in self.events:
+            if recorded.event.kind == Kind.VALUE_ERASED and recorded.event.data.get("value_ref") == ref:
+                return f"erased by {self.who(recorded.event.data.get('by'))}: {line(recorded.event.data.get('reason'))}"
+        return f"not on this card; kept in the record as value {line(ref)}"
+
+
+def value_ref(said: object) -> str:
+    """Give the reference of the value that a field of an event points at, or an empty string where it holds a plain value."""
+    if not isinstance(said, Mapping):
+        return ""
+    ref = cast("Mapping[str, Any]", said).get("ref")
+    return ref if isinstance(ref, str) and ref.startswith(_VALUE_PREFIX) else ""
+
+
+def needed_values(events: Iterable[RecordedEvent]) -> tuple[str, ...]:
+    """Name the values that a card about these events reads, so that a caller can load them; of output only the latest chunks."""
+    refs: dict[str, None] = {}
+    output: dict[str, None] = {}
+    for recorded in events:
+        found = output if recorded.event.kind == Kind.OUTPUT else refs
+        found.update(dict.fromkeys(_value_refs(recorded.event.data)))
+    return (*refs, *list(output)[-OUTPUT_VALUES:])
+
+
+def _value_refs(said: object) -> Iterator[str]:
+    """Find the value references anywhere in the fields of an event."""
+    ref = value_ref(said)
+    if ref:
+        yield ref
+    elif isinstance(said, Mapping):
+        for inner in cast("Mapping[str, Any]", said).values():
+            yield from _value_refs(inner)
+    elif isinstance(said, list | tuple):
+        for inner in cast("Sequence[Any]", said):
+            yield from _value_refs(inner)

@@ -1,0 +1,141 @@
+"""Values read for a person without changing one digit: JSON whose numbers stay text, and whole texts with a cut that is said."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
+
+from toolwitness.presentation.foreign import line
+
+SHOWN_BYTES: Final = 64 * 1024
+"""How much of a value goes onto a card; the whole stays in the record."""
+_READ_LEVELS: Final = 40
+REDACTED: Final = "(not shown, by policy)"
+
+
+class Number(str):
+    """The digits of a JSON number, or ``NaN`` and its like, exactly as they were written."""
+
+    __slots__ = ()
+
+
+class Members(tuple[tuple[str, Any], ...]):
+    """The members of a JSON object in their order, repeated names included."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A value as text, with what is missing from it."""
+
+    text: str
+    size: int
+    """Bytes of the whole value."""
+    complete: bool
+    note: str = ""
+    """What is not shown and where it is, in words; empty where nothing is missing."""
+    parsed: Any = None
+    """The JSON value (``Number``, ``Members``, lists, strings, booleans) where the whole text is JSON."""
+    is_json: bool = False
+
+
+def read(raw: bytes, *, ref: str = "") -> Text:
+    """Read the bytes of a value; what is not UTF-8 is shown byte by byte, and a long value is cut between characters."""
+    whole, note = _decode(raw)
+    parsed, is_json = _parse(whole)
+    if len(raw) <= SHOWN_BYTES:
+        return Text(text=whole, size=len(raw), complete=True, note=note, parsed=parsed, is_json=is_json)
+    cut = raw[:SHOWN_BYTES].decode("utf-8", "ignore") if not note else whole[:SHOWN_BYTES]
+    more = f"The first {SHOWN_BYTES} of {len(raw)} bytes. The whole is kept in the record" + (f" as value {ref}." if ref else ".")
+    return Text(text=cut, size=len(raw), complete=False, note=f"{note} {more}".strip(), parsed=parsed, is_json=is_json)
+
+
+def _decode(raw: bytes) -> tuple[str, str]:
+    try:
+        return raw.decode("utf-8"), ""
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", "backslashreplace"), "Bytes that are not UTF-8 are shown as \\x and two digits."
+
+
+def _parse(text: str) -> tuple[Any, bool]:
+    """Parse JSON leniently and exactly; ``False`` where the text is not JSON."""
+    try:
+        parsed = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=Number, object_pairs_hook=Members)
+    except (ValueError, RecursionError):
+        return None, False
+    return parsed, True
+
+
+def redacted(text: Text, pointers: Sequence[str]) -> Text:
+    """Give ``text`` without the values at these JSON Pointers; text in which they cannot be found is not shown at all."""
+    if not pointers:
+        return text
+    if not text.is_json:
+        hidden = "Policy redacts parts of this value; it is not JSON, so that none of it is shown."
+        return Text(text="", size=text.size, complete=False, note=hidden)
+    parsed, hit = text.parsed, list[str]()
+    for pointer in pointers:
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+        without = _without(parsed, steps)
+        if without is not parsed:
+            parsed, hit = without, [*hit, pointer or "all of it"]
+    if not hit:
+        return text
+    note = f"Not shown, by policy: {', '.join(line(pointer) for pointer in hit)}. {text.note}".strip()
+    return replace(text, text=written(parsed)[:SHOWN_BYTES], complete=False, note=note, parsed=parsed)
+
+
+def _without(parsed: Any, steps: Sequence[str]) -> Any:
+    """Replace what lies at the end of the steps; the same object comes back where they lead nowhere."""
+    if not steps:
+        return REDACTED
+    first, rest = steps[0], steps[1:]
+    if isinstance(parsed, Members) and any(name == first for name, _ in parsed):
+        return Members((name, _without(inner, rest) if name == first else inner) for name, inner in parsed)
+    if isinstance(parsed, list) and first.isdecimal() and int(first) < len(cast("list[Any]", parsed)):
+        items = list(cast("list[Any]", parsed))
+        items[int(first)] = _without(items[int(first)], rest)
+        return items
+    return parsed
+
+
+def members(parsed: Any) -> tuple[tuple[str, Any], ...]:
+    """Give the members of a parsed object, nothing for any other value."""
+    return parsed if isinstance(parsed, Members) else ()
+
+
+def pairs_of(value: Any) -> dict[str, Any]:
+    """Give an object's members by name, whether it was parsed from a value or is a plain field; empty for anything else."""
+    return dict(_pairs(value) or ())
+
+
+def scalar(value: Any, *, cut_at: int = 300) -> str:
+    """Write a parsed or plain JSON value in one line for a person; text without quotes, everything nested as JSON."""
+    if isinstance(value, str):
+        return line(value, cut_at=cut_at)
+    return line(written(value), cut_at=cut_at)
+
+
+def written(value: Any, *, depth: int = 0) -> str:
+    """Write a parsed or plain JSON value as JSON text, numbers digit for digit; what lies deeper than a person reads is named."""
+    if isinstance(value, Number):
+        return str(value)
+    if value is None or isinstance(value, str | bool | int):
+        return json.dumps(value, ensure_ascii=False)
+    if depth > _READ_LEVELS:
+        return "… (nested deeper)"
+    pairs = _pairs(value)
+    if pairs is not None:
+        return "{" + ", ".join(f"{written(name)}: {written(inner, depth=depth + 1)}" for name, inner in pairs) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(written(inner, depth=depth + 1) for inner in cast("Sequence[Any]", value)) + "]"
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def _pairs(value: Any) -> tuple[tuple[str, Any], ...] | None:
+    if isinstance(value, Members):
+        return value
+    if isinstance(value, Mapping):
+        return tuple((str(name), inner) for name, inner in cast("Mapping[Any, Any]", value).items())
+    return None
