@@ -296,7 +296,7 @@ class Desk:
         """
         from toolwitness.server.app import create_app  # noqa: PLC0415 - only those who serve pay for it
 
-        return create_app(self, authenticate=authenticate)
+        return create_app(self.place, self.register, authenticate=authenticate, start=self.start)
 
 
 def _actor(by: Actor | str) -> Actor:

@@ -29,7 +29,7 @@ class Outcome(TypedDict):
     state: Any
     """The next state where it does; otherwise the very object that was passed in."""
     meta: dict[str, Any]
-    """``kind`` is ``ok``, ``cancelled``, ``error``, ``unknown_status`` or ``invalid_tool_result``; the rest says why."""
+    """``kind`` is ``ok``, ``cancelled``, ``error``, ``unknown_status`` or ``invalid_tool_result``; the rest is why."""
 
 
 class MergeRefused(ValueError):

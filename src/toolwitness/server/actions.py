@@ -1,0 +1,84 @@
+"""The actions of the API and the commands behind them: one line an action."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolwitness.core.errors import InvalidInput
+from toolwitness.core.verdicts import Actor
+from toolwitness.service import again, answer, cancel, close, inputs, reconcile, submit, waive_child
+from toolwitness.service.workplace import Receipt, Workplace, read
+
+
+class ActionBody(BaseModel):
+    """What a click sends: why, on which request, on which inputs, and its own id."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    reason: str = Field(default="", max_length=500)
+    approval_id: str = Field(default="", alias="approvalId", max_length=200)
+    inputs_digest: str = Field(default="", alias="inputsDigest", max_length=200)
+    request_id: str = Field(default="", alias="requestId", max_length=200)
+    fields: dict[str, Any] = Field(default_factory=dict)
+    """Inputs by name, or the fields of a form: ``route``, ``conclusion``, ``reference``."""
+
+
+Command = Callable[[Workplace, str, Actor, ActionBody], Awaitable[Receipt]]
+
+
+def _said(body: ActionBody) -> dict[str, str]:
+    return {"reason": body.reason or str(body.fields.get("reason") or ""), "request_id": body.request_id}
+
+
+async def _submit(place: Workplace, invocation_id: str, _actor: Actor, _body: ActionBody) -> Receipt:
+    return await submit.submit(place, invocation_id)
+
+
+async def _reconcile(place: Workplace, invocation_id: str, actor: Actor, body: ActionBody) -> Receipt:
+    fields = {name: str(body.fields.get(name) or "") for name in ("conclusion", "detail", "reference")}
+    return await reconcile.reconcile(place, invocation_id, actor=actor, **fields)
+
+
+async def _waive(place: Workplace, invocation_id: str, actor: Actor, body: ActionBody) -> Receipt:
+    record = (await read(place, invocation_id)).record
+    waived = await waive_child.waive_child(place, record.task_id, invocation_id, actor=actor, **_said(body))
+    return Receipt(recorded=(waived,), record=(await read(place, invocation_id)).record)
+
+
+def _inputs(body: ActionBody) -> dict[str, Any]:
+    return {name: value for name, value in body.fields.items() if name != "reason"}
+
+
+COMMANDS: Final[dict[str, Command]] = {
+    "approve": lambda p, i, a, b: answer.approve(p, i, actor=a, approval_id=b.approval_id, inputs_digest=b.inputs_digest, **_said(b)),
+    "deny": lambda p, i, a, b: answer.deny(p, i, actor=a, approval_id=b.approval_id, **_said(b)),
+    "dismiss": lambda p, i, a, b: close.dismiss(p, i, actor=a, **_said(b)),
+    "withdraw": lambda p, i, a, b: close.withdraw(p, i, actor=a, **_said(b)),
+    "submit": _submit,
+    "supply_input": lambda p, i, a, b: inputs.supply_input(p, i, actor=a, fields=_inputs(b), **_said(b)),
+    "edit_inputs": lambda p, i, a, b: inputs.edit_inputs(p, i, actor=a, fields=_inputs(b), **_said(b)),
+    "choose_route": lambda p, i, a, b: again.choose_route(p, i, actor=a, route=str(b.fields.get("route") or ""), **_said(b)),
+    "request_cancellation": lambda p, i, a, b: cancel.request_cancellation(p, i, actor=a, **_said(b)),
+    "retry": lambda p, i, a, b: again.retry(p, i, actor=a, **_said(b)),
+    "reverse": lambda p, i, a, b: again.reverse(p, i, actor=a, **_said(b)),
+    "resubmit": lambda p, i, a, b: again.resubmit(p, i, actor=a, **_said(b)),
+    "request_approval_again": lambda p, i, a, b: again.request_approval_again(p, i, actor=a, **_said(b)),
+    "reconcile": _reconcile,
+    "waive_child": _waive,
+}
+"""Every action that the API takes, by the name that controls carry."""
+
+
+async def perform(place: Workplace, invocation_id: str, action: str, actor: Actor, body: ActionBody) -> Receipt:
+    """Carry out one action.
+
+    Raises:
+        InvalidInput: no action has this name.
+        NotPermitted: policy says no; the refusal is on record.
+        UnknownId: no invocation has this id.
+    """
+    command = COMMANDS.get(action)
+    if command is None:
+        raise InvalidInput(f"No action is called {action!r}.", field="action", remedy=f"Use one of {', '.join(COMMANDS)}.")
+    return await command(place, invocation_id, actor, body)
