@@ -174,6 +174,6 @@ async def keyboard(page: Page) -> dict[str, str]:
     """Say which element really has the keyboard, through however many shadow roots."""
     found: dict[str, str] = await page.evaluate(
         """() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
-          return { tag: e.localName, text: e.textContent.trim().slice(0, 80), name: e.getAttribute('name') ?? '', action: e.dataset?.action ?? '' }; }"""
+          return { tag: e.localName, text: e.textContent.trim().slice(0, 300), name: e.getAttribute('name') ?? '', action: e.dataset?.action ?? '' }; }"""
     )
     return found

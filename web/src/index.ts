@@ -5,4 +5,5 @@ export { ToolInbox } from "./tool-inbox.ts";
 export { ToolTaskList } from "./tool-task-list.ts";
 export { ToolConsole } from "./tool-console.ts";
 export { ToolActionEvent, ToolGotoEvent, type ActionDetail, type Answer } from "./events.ts";
+export { applyToolResult, mergePatch, ToolResultGate, type Outcome } from "./outcome.ts";
 export type * from "./model.ts";

@@ -15,9 +15,10 @@ const own = css`
   [part="title"] a:hover { text-decoration: underline; text-decoration-color: var(--_line-strong); }
   .meta { grid-column: 1 / -1; color: var(--_ink-2); font-size: 13px; }
   .elapsed { font-variant-numeric: tabular-nums; }
-  .lineage { grid-column: 1 / -1; font-size: 13px; color: var(--_ink-2); padding-block-start: 4px; }
+  .lineage { grid-column: 1 / -1; font-size: 13px; color: var(--_ink-2); padding-block-start: 2px; }
   .lineage li { padding-inline-start: 18px; position: relative; }
-  .lineage li::before { content: ""; position: absolute; inset-inline-start: 4px; inset-block-start: 1px; inline-size: 8px; block-size: 9px; border: solid var(--_ink-3); border-width: 0 0 1px; border-inline-start-width: 1px; }
+  .lineage li::before { content: ""; position: absolute; inset-inline-start: 4px; inset-block-start: 4px; inline-size: 8px; block-size: 9px; border: solid var(--_ink-3); border-width: 0 0 1px; border-inline-start-width: 1px; }
+  .lineage li, .blocked li { line-height: 24px; }
   .blocked { padding: 8px 16px; border-block-start: 1px solid var(--_line); font-size: 13.5px; color: var(--_ink-2); }
 
   dl { display: grid; grid-template-columns: fit-content(34%) minmax(0, 1fr) auto; gap: 6px 24px; }

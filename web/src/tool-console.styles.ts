@@ -22,8 +22,8 @@ const own = css`
   .currency.broken p { color: inherit; font-size: 13.5px; padding-block: 8px; }
   .up { font-size: 13.5px; margin-block-end: 12px; }
   .fault { color: var(--_bad); }
-  .skip { position: absolute; inset-block-start: -100px; inset-inline-start: 16px; padding: 8px 12px; background: var(--_surface); border: 1px solid var(--_line-strong); z-index: 3; }
-  .skip:focus { inset-block-start: 8px; }
+  .skip { all: unset; position: absolute; inset-block-start: -100px; inset-inline-start: 16px; padding: 8px 12px; background: var(--_surface); border: 1px solid var(--_line-strong); z-index: 3; }
+  .skip:focus { inset-block-start: 8px; outline: 2px solid var(--_accent); }
   @media (max-width: 480px) {
     .bar { gap: 0 16px; }
     nav { order: 3; flex-basis: 100%; }

@@ -80,8 +80,7 @@ export class ToolConsole extends LitElement {
   protected override render(): TemplateResult {
     if (!this.page || !this.#boot) return html`<main><p class="fault" role="alert">${words.noBoot}</p></main>`;
     const base = this.#boot.base;
-    return html`<a class="skip" href="#main" @click=${this.#skip}>${words.skip}</a>
-      <header part="header"><div class="bar">
+    return html`<header part="header"><button type="button" class="skip" @click=${this.#skip}>${words.skip}</button><div class="bar">
         <a class="name" href="${base}/">toolwitness</a>
         <nav part="nav" aria-label="toolwitness">${this.#link(`${base}/`, "tasks", words.tasks, nothing)}${this.#link(`${base}/inbox`, "inbox", words.inbox, this.#count())}</nav>
         ${this.#actor()}</div></header>
@@ -109,7 +108,7 @@ export class ToolConsole extends LitElement {
     const { currency } = this;
     const text = currency.state === "live" ? words.live
       : currency.state === "connecting" ? words.connecting : words.reconnecting(spokenTime(currency.since, new Date()));
-    return html`<div class="currency ${currency.state}" part="currency"><p role="status">${markGlyph(currency.state === "live" ? "fact" : "gap")}${text}</p></div>`;
+    return html`<aside class="currency ${currency.state}" part="currency" aria-label=${words.currency}><p role="status">${markGlyph(currency.state === "live" ? "fact" : "gap")}${text}</p></aside>`;
   }
 
   #view(page: Page, base: string): TemplateResult {
@@ -184,8 +183,7 @@ export class ToolConsole extends LitElement {
     }
   }
 
-  #skip(event: Event): void {
-    event.preventDefault();
+  #skip(): void {
     this.renderRoot.querySelector<HTMLElement>("main")?.focus();
   }
 

@@ -41,6 +41,7 @@ export const words = {
   inbox: "Inbox",
   waiting: (count: number) => `${group(count)} ${count === 1 ? "waits" : "wait"} for you`,
   waitingCount: (count: number) => `${group(count)} waiting`,
+  currency: "Whether this page is current",
   live: "Live",
   connecting: "Connecting; what you see was true when the page was made",
   reconnecting: (time: string) => `Reconnecting; what you see was true at ${time}`,
