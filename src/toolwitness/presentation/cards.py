@@ -44,8 +44,8 @@ def invocation_card(
     """Make the card of one invocation.
 
     ``events`` are its recorded events in order of arrival; ``values`` holds the bytes that ``needed_values(events)`` names; ``links`` names
-    other invocations and actors by id; ``viewer`` is the id of the actor who reads; ``blocked`` are the invocations that this one waits for;
-    ``redact`` are JSON Pointers into the inputs whose values nobody is shown.
+    other invocations and actors by id; ``viewer`` is the id of the actor who reads; ``blocked`` are the invocations that this one waits
+    for; ``redact`` are JSON Pointers into the inputs whose values nobody is shown.
     """
     reading = Reading(
         record=record, events=events, now=now, viewer=viewer, values=values or {}, links=links or {}, redact=redact,

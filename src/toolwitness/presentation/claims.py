@@ -167,7 +167,7 @@ _PHRASES: Final = MappingProxyType[State, Callable[[Reading], Iterator[Claim]]](
 
 
 def requests(reading: Reading) -> list[Claim]:
-    """Show what was asked for and is not yet so; ``text`` is the request and then what still holds, ``at`` and ``by`` say when and by whom."""
+    """Show what was asked for and is not yet so; ``text`` is the request and what still holds, ``at`` and ``by`` say when and by whom."""
     record = reading.record
     shown = [_cancellation(reading, r) for r in record.requests if r.kind == "cancellation" and _still_asked(reading)]
     shown += [_unanswered(reading, r) for r in record.requests if r.kind in _WAITS_FOR and not r.target]

@@ -218,7 +218,8 @@ def _effects(reading: Reading) -> Rows:
         said = settled.data
         reference = f", reference {line(said['reference'])}" if said.get("reference") else ""
         detail = f": {reading.plain(said['detail'])}" if said.get("detail") else ""
-        rows.append(_row("reconciled", f"{line(said['conclusion'])} {token(settled.at)} by {reading.who(said['by'])}{detail}{reference}"))
+        who = reading.who(said["by"])
+        rows.append(_row("reconciled", f"{line(said['conclusion'])} {token(settled.at)} by {who}{detail}{reference}"))
     return rows
 
 
@@ -233,13 +234,15 @@ def _policy(reading: Reading) -> Rows:
     rows: Rows = []
     for name in record.consequences:
         row = DEMANDS.get(Consequence(name)) if name in tuple(Consequence) else None
-        rows.append(_row(line(name), f"{row.confirmation_timing} {row.cancellation_behaviour}" if row else "not a class that is known here"))
+        demanded = f"{row.confirmation_timing} {row.cancellation_behaviour}" if row else "not a class that is known here"
+        rows.append(_row(line(name), demanded))
     for asked in record.approvals:
         rule = f", by rule {line(asked.data['rule'])}" if asked.data.get("rule") else ""
         rows.append(_row("approval asked", f"{token(asked.at)} by {reading.who(asked.data['authorization_owner'])}{rule}"))
         if asked.answer is not None:
             reason = f": {line(asked.answer.reason)}" if asked.answer.reason else ""
-            rows.append(_row("answered", f"{line(asked.answer.kind)} {token(asked.answer.at)} by {reading.who(asked.answer.actor)}{reason}"))
+            who = reading.who(asked.answer.actor)
+            rows.append(_row("answered", f"{line(asked.answer.kind)} {token(asked.answer.at)} by {who}{reason}"))
     if record.permission is not None:
         said = record.permission
         reason = f": {tokens_in(line(said['reason']))}" if said.get("reason") else ""

@@ -14,6 +14,7 @@ from typing import Final
 
 FIRST_STRONG_ISOLATE: Final = "\u2068"
 POP_ISOLATE: Final = "\u2069"
+_OURS: Final = (FIRST_STRONG_ISOLATE, POP_ISOLATE, "\u27e6")
 CUT_AT: Final = 300
 """Characters of foreign text in one line of a card; more is one disclosure away."""
 
@@ -38,6 +39,11 @@ def _code_point(match: re.Match[str]) -> str:
 def visible(text: str) -> str:
     """Show every character of ``text`` that would hide or act; line breaks and tabs stay."""
     return _LONELY_JOINER.sub(_code_point, _HIDDEN.sub(_code_point, text.replace("\r\n", "\n")))
+
+
+def disarmed(text: str) -> str:
+    """Show what would hide or act in a text that was already made for a card: our own isolates and times stay as they are."""
+    return "".join(part if part in _OURS else visible(part) for part in re.split(f"([{''.join(_OURS)}])", text))
 
 
 def line(text: object, *, cut_at: int = CUT_AT) -> str:

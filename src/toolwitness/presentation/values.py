@@ -93,11 +93,9 @@ def _without(parsed: Any, steps: Sequence[str]) -> Any:
     first, rest = steps[0], steps[1:]
     if isinstance(parsed, Members) and any(name == first for name, _ in parsed):
         return Members((name, _without(inner, rest) if name == first else inner) for name, inner in parsed)
-    if isinstance(parsed, list) and first.isdecimal() and int(first) < len(cast("list[Any]", parsed)):
-        items = list(cast("list[Any]", parsed))
-        items[int(first)] = _without(items[int(first)], rest)
-        return items
-    return parsed
+    items = cast("list[Any]", parsed) if isinstance(parsed, list) else []
+    place = int(first) if first.isdecimal() else len(items)
+    return [*items[:place], _without(items[place], rest), *items[place + 1 :]] if place < len(items) else cast("Any", parsed)
 
 
 def members(parsed: Any) -> tuple[tuple[str, Any], ...]:
