@@ -1,0 +1,199 @@
+"""Pydantic AI's words → our evidence: the table.
+
+Every word that a capture of this framework can hold stands here once: what it says (evidence kinds), by which of its fields, what it leaves
+out, and, where it deliberately says nothing, why. The reader looks its handlers up by these names, and the docs page is made from this file.
+Measured with pydantic-ai 2.68; the behaviour behind each row is in the framework's source, the doubts are in the captures.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from toolwitness.core.evidence import Kind as K
+
+ADAPTER: Final = "pydantic-ai"
+VERSION: Final = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One concrete word of the framework."""
+
+    word: str
+    says: tuple[K, ...]
+    """The evidence it becomes; empty where it deliberately becomes none."""
+    by: str
+    """Which of its fields, or what around it, makes it say that."""
+    lacks: str = ""
+    """What it does not say, though one might read it so."""
+
+
+NATIVE: Final = (
+    Word("PartStartEvent", (), "the model begins to write a part", "arguments may be cut off at any moment; nothing is proposed yet"),
+    Word("PartDeltaEvent", (), "the model writes on", "as above"),
+    Word("PartEndEvent", (K.PROPOSED,), "part_kind tool-call: tool_name, args, tool_call_id", "purpose, consequence, owner"),
+    Word("PartEndEvent other", (), "text, thinking, files, compaction: no tool call"),
+    Word("FunctionToolCallEvent", (K.PROPOSED,), "a call whose part was not streamed", "a start: it precedes approvals and every call of a batch"),
+    Word(
+        "FunctionToolCallEvent args_valid=false", (K.INPUTS_REJECTED,), "args_valid",
+        "why: the result says it; the model is asked again, not a person",
+    ),
+    Word(
+        "FunctionToolCallEvent resumed", (K.GRANTED,), "args_valid true for a call that waited for an approval nobody was seen to give",
+        "who approved, and when; the arguments shown are the proposed ones even where others were approved",
+    ),
+    Word("OutputToolCallEvent", (K.PROPOSED,), "the model hands in its final answer through a tool", "a start"),
+    Word("DeferredToolRequestsEvent approvals", (K.APPROVAL_REQUESTED,), "requests.approvals", "a deadline, who may approve, the consequence"),
+    Word("DeferredToolRequestsEvent calls", (K.INPUT_REQUIRED,), "requests.calls and their kind: question or external", "a schema"),
+    Word(
+        "DeferredToolResultsEvent", (K.GRANTED, K.DENIED, K.INPUTS_EDITED, K.INPUT_SUPPLIED),
+        "results.approvals, override_args, answered_by", "given only where a handler answers inside the run",
+    ),
+    Word("FunctionToolResultEvent success", (K.SUCCEEDED,), "outcome, content, timestamp", "a start; the validation of the result"),
+    Word("FunctionToolResultEvent success, again", (K.STARTED, K.SUCCEEDED), "a second result after the call was taken up a second time"),
+    Word("FunctionToolResultEvent not executed", (K.CLOSED,), "the framework's own text: a final result was already processed"),
+    Word("FunctionToolResultEvent answered", (K.INPUT_SUPPLIED, K.CLOSED), "args_valid null after a question: a person's answer is the result"),
+    Word("FunctionToolResultEvent supplied", (K.SUCCEEDED,), "args_valid null after an external call: its result came from outside", "who ran it"),
+    Word("FunctionToolResultEvent failed", (K.FAILED,), "outcome failed or retried, retry.cause", "a stable category of its own"),
+    Word("FunctionToolResultEvent refused", (K.INPUTS_REJECTED,), "args_valid false, or cause unknown_tool or unavailable_tool"),
+    Word(
+        "FunctionToolResultEvent timed out", (K.STARTED, K.DEADLINE_ELAPSED), "the framework's own text: Timed out after N seconds.",
+        "whether the body ended: a thread runs on and its effect may land later",
+    ),
+    Word("FunctionToolResultEvent denied", (K.DENIED, K.CLOSED), "outcome denied", "who, and when it was decided"),
+    Word(
+        "FunctionToolResultEvent interrupted", (K.WAITER_RELEASED,), "outcome interrupted: made up by the repair of a history",
+        "anything about the body",
+    ),
+    Word("OutputToolResultEvent", (K.SUCCEEDED,), "the final answer was taken"),
+    Word("CustomEvent", (K.PROGRESS,), "any event that a tool emitted: stamped with tool_call_id", "a start before the first of them"),
+    Word("AgentRunResultEvent", (K.APPROVAL_REQUESTED, K.INPUT_REQUIRED, K.CLOSED), "a deferred output not yet seen; refused calls left unreplaced"),
+    Word("FinalResultEvent", (), "the model's final answer begins"),
+    Word("EnqueuedMessagesEvent", (), "a message for the model"),
+    Word("ToolAvailabilityDeltaEvent", (), "which tools the model may call"),
+    Word("CapabilityLoadDeltaEvent", (), "which capabilities are loaded"),
+    Word("ModelSettingsDeltaEvent", (), "model settings"),
+    Word("Realtime…", (), "speech sessions: turns and transcripts, no tool calls"),
+)  # fmt: skip  # one word a row
+"""``run_stream_events``, ``event_stream_handler`` and ``Agent.iter``: the framework's own events."""
+
+HOOK: Final = (
+    Word("hook.before_tool_validate", (), "the arguments as they will be validated", "the executed arguments: hook.START has them"),
+    Word("hook.after_tool_validate", (), "validation passed", "a start"),
+    Word("hook.on_tool_validate_error", (), "validation failed; FunctionToolCallEvent says so too"),
+    Word("hook.START", (K.STARTED,), "wrap_tool_execute was entered: args are the executed ones", "whether the body is a task or a thread"),
+    Word("hook.START approved", (K.GRANTED, K.STARTED), "approved=true and nobody was seen to approve", "who approved"),
+    Word("hook.RETURNED", (K.SUCCEEDED,), "the handler returned", "an absolute time"),
+    Word("hook.RAISED", (K.FAILED,), "the handler raised", "whether it was a time-out: only its text says so"),
+    Word("hook.RAISED timed out", (K.DEADLINE_ELAPSED,), "the framework's own text: Timed out after N seconds.", "whether the body ended"),
+    Word("hook.RAISED a pause", (), "ApprovalRequired or CallDeferred: the request itself follows"),
+    Word("hook.CANCELLED", (K.WAITER_RELEASED,), "the handler's await was cancelled", "whether the body ended: it may be a thread"),
+)
+"""What a capability saw from inside (``--format pydantic-ai-recorder``)."""
+
+AGUI: Final = (
+    Word("agui:TOOL_CALL_START", (), "the model begins a call"),
+    Word("agui:TOOL_CALL_ARGS", (), "the model writes arguments"),
+    Word("agui:TOOL_CALL_END", (K.PROPOSED,), "the arguments are complete", "a start, or any end: the model has finished writing"),
+    Word("agui:TOOL_CALL_RESULT", (K.SUCCEEDED,), "only with a stream that marks other outcomes and no mark after it", "the outcome itself"),
+    Word(
+        "agui:TOOL_CALL_RESULT marked", (K.FAILED, K.CLOSED, K.INPUTS_REJECTED, K.DEADLINE_ELAPSED, K.WAITER_RELEASED),
+        "the outcome in the REASONING_ENCRYPTED_VALUE that follows",
+    ),
+    Word("agui:REASONING_ENCRYPTED_VALUE", (), "the outcome of the result before it"),
+    Word("agui:RUN_FINISHED interrupt", (K.APPROVAL_REQUESTED,), "outcome.interrupts", "a deadline: expiresAt is never set"),
+    Word("agui:RUN_FINISHED pending", (K.INPUT_REQUIRED,), "outcome.pendingToolCallIds"),
+    Word("agui:RUN_FINISHED", (), "the run ended"),
+    Word("agui:RUN_ERROR", (K.WAITER_RELEASED,), "the run ended by an error", "which call raised it: all open ones are marked failed alike"),
+    Word("agui:RUN_STARTED", (), "a run begins"),
+    Word("agui:CUSTOM", (), "an event of the application", "the call it belongs to, so it is nobody's progress"),
+    Word("agui:TEXT_MESSAGE_START", (), "text"),
+    Word("agui:TEXT_MESSAGE_CONTENT", (), "text"),
+    Word("agui:TEXT_MESSAGE_END", (), "text"),
+    Word("agui:ACTIVITY_SNAPSHOT", (), "activities of the interface"),
+    Word("agui:REASONING_START", (), "the model thinks"),
+    Word("agui:REASONING_END", (), "the model thinks"),
+    Word("agui:REASONING_MESSAGE_START", (), "the model thinks"),
+    Word("agui:REASONING_MESSAGE_CONTENT", (), "the model thinks"),
+    Word("agui:REASONING_MESSAGE_END", (), "the model thinks"),
+    Word("agui:STATE_SNAPSHOT", (), "state of the application"),
+    Word("agui:STATE_DELTA", (), "state of the application"),
+    Word("agui:MESSAGES_SNAPSHOT", (), "messages that were already seen"),
+    Word("agui:STEP_STARTED", (), "a step of the graph"),
+    Word("agui:STEP_FINISHED", (), "a step of the graph"),
+)  # fmt: skip  # one word a row
+"""The framework's AG-UI stream."""
+
+VERCEL: Final = (
+    Word("vercel:tool-input-start", (), "the model begins a call"),
+    Word("vercel:tool-input-delta", (), "the model writes arguments"),
+    Word("vercel:tool-input-available", (K.PROPOSED,), "input: complete and valid", "a start"),
+    Word("vercel:tool-input-available resumed", (K.GRANTED,), "a call that waited for an approval is taken up again", "who approved"),
+    Word("vercel:tool-input-error", (K.PROPOSED, K.INPUTS_REJECTED), "input and errorText"),
+    Word("vercel:tool-approval-request", (K.APPROVAL_REQUESTED,), "approvalId, toolCallId", "a deadline, who may approve"),
+    Word("vercel:tool-output-denied", (K.CLOSED,), "toolCallId", "who denied, and why"),
+    Word(
+        "vercel:tool-output-available", (K.SUCCEEDED,), "output, unless it is one of the framework's own texts",
+        "the outcome: a cancelled call is written with the same word",
+    ),
+    Word("vercel:tool-output-available interrupted", (K.WAITER_RELEASED,), "the framework's own text for a call without a result"),
+    Word("vercel:tool-output-error", (K.FAILED,), "errorText", "failed, retried and interrupted by a sibling's error are one word"),
+    Word("vercel:abort", (K.WAITER_RELEASED,), "the run was cancelled"),
+    Word("vercel:error", (K.WAITER_RELEASED,), "the run ended by an error", "which call raised it"),
+    Word("vercel:start", (), "a run begins"),
+    Word("vercel:finish", (), "the run ended"),
+    Word("vercel:data-…", (), "an event of the application", "the call it belongs to, so it is nobody's progress"),
+    Word("vercel:start-step", (), "a step of the model"),
+    Word("vercel:finish-step", (), "a step of the model"),
+    Word("vercel:text-start", (), "text"),
+    Word("vercel:text-delta", (), "text"),
+    Word("vercel:text-end", (), "text"),
+    Word("vercel:reasoning-start", (), "the model thinks"),
+    Word("vercel:reasoning-delta", (), "the model thinks"),
+    Word("vercel:reasoning-end", (), "the model thinks"),
+    Word("vercel:source-url", (), "a source that the model cites"),
+    Word("vercel:source-document", (), "a source that the model cites"),
+    Word("vercel:file", (), "a file from the model"),
+    Word("vercel:message-metadata", (), "when the response was made"),
+    Word("vercel:raw", (), "the end mark of the stream"),
+)  # fmt: skip  # one word a row
+"""The framework's stream for the Vercel AI SDK."""
+
+OUTSIDE: Final = (
+    Word("driver cancel", (K.CANCEL_REQUESTED,), "a token or a task was cancelled from outside", "which call was meant: the scope is the run"),
+    Word("driver approve", (K.GRANTED,), "a decision on the one approval that waits, or on the one it names", "who decided"),
+    Word("driver deny", (K.DENIED,), "as above", "who decided; the closure is the framework's to record"),
+    Word("driver edit", (K.INPUTS_EDITED,), "override_args in the decision"),
+    Word("driver other", (), "a new run, a question handed to a handler: no decision on a call"),
+    Word("outcome returned", (K.SUCCEEDED, K.FAILED), "results in the message history that the stream did not carry"),
+    Word("outcome raised", (K.WAITER_RELEASED,), "the run ended by an exception", "what became of any one call"),
+    Word("outcome raised max retries", (K.FAILED,), "the framework's own text names the one open call's tool"),
+    Word("outcome raised duplicate ids", (K.REFUSED,), "the framework's own text names the ids"),
+    Word("outcome other", (), "how the driver went on"),
+)
+"""What was done to a run from outside, and how it ended. The actor is ``unrecorded``."""
+
+TABLE: Final = NATIVE + HOOK + AGUI + VERCEL + OUTSIDE
+"""The whole table."""
+
+INTERRUPTED: Final = "The tool call was interrupted before a result was produced."
+"""The framework's result for a call of a cancelled run; the UI streams write it with the word for success."""
+BROKEN_OFF: Final = "Tool execution was interrupted by an error."
+"""The UI streams' result for every call that was open when the run raised, whichever call it was that raised."""
+DENIED_BY_DEFAULT: Final = "The tool call was denied."
+"""The framework's result for a denial without a reason."""
+NOT_EXECUTED: Final = (
+    "Tool not executed - a final result was already processed.",
+    "Output tool not used - a final result was already processed.",
+)
+"""The framework's results, outcome ``success``, for calls that it never made."""
+OUTPUT_FAILED: Final = (
+    "Output tool not used - output function execution failed.",
+    "Output tool not used - output failed validation.",
+)
+"""The framework's results, outcome ``success``, for final answers that were not taken."""
+TIMED_OUT: Final = r"Timed out after [0-9.eE+-]+ seconds\."
+"""The framework's feedback for a call that outlasted its ``timeout``; the outcome is an ordinary ``retried``."""
+MAX_RETRIES: Final = r"^Tool '([^']*)' exceeded max retries count of -?\d+"
+"""How a run ends whose tool has asked for one retry too many."""
+DUPLICATE_IDS: Final = r"duplicate `tool_call_id`s: \[(.*)\]"
+"""How a run ends whose model used one id twice in a response."""

@@ -1,0 +1,300 @@
+"""How calls end, as far as the framework tells: results, what a hook saw, and the end of a run.
+
+Three rules. The framework's own texts are read before the word ``success`` is believed. A result after the call was taken up again is a second
+run of it. Whoever was cancelled has lost a waiter: neither a stream nor a hook can know that the body has ended, for it may be a thread.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolwitness.adapters.pydantic_ai import mapping
+from toolwitness.adapters.pydantic_ai.calls import FRAMEWORK, Call, Calls
+from toolwitness.adapters.pydantic_ai.pen import UNRECORDED, exact
+from toolwitness.core.evidence import Kind, evidence_ref
+from toolwitness.core.states import ClosureKind, Deadline, Origin, Owner
+
+_NEVER_RAN = frozenset({"unknown_tool", "unavailable_tool"})
+_PAUSES = frozenset({"ApprovalRequired", "CallDeferred"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What the framework handed to the model as the result of a call."""
+
+    provider_id: str
+    outcome: str
+    """``success``, ``failed``, ``retried``, ``denied``, ``interrupted``; ``error`` where the surface has one word for the second and third."""
+    content: Any
+    word: str
+    """The mapping's row, without its ending."""
+    tool: str = ""
+    time: str | None = None
+    cause: str = ""
+    key: str = ""
+    """What tells this result from another under the same id; empty where nothing does."""
+
+    @property
+    def text(self) -> str:
+        """The content where it is a text, else nothing."""
+        return self.content if isinstance(self.content, str) else ""
+
+
+def take_result(calls: Calls, result: Result) -> None:
+    """Record what a result says about the call that it answers."""
+    calls.turn_to_tools()
+    call = calls.meant(result.provider_id, result.tool)
+    if result.key:
+        if result.key in call.results:
+            return
+        call.results.add(result.key)
+    outcome = result.outcome
+    if outcome == "interrupted" or result.text in {mapping.INTERRUPTED, mapping.BROKEN_OFF}:
+        _released(calls, call, f"{result.word} interrupted", "the run was over before a result was produced", origin=Origin.SYNTHESIZED)
+    elif outcome == "denied" or (call.settled_outside and result.text == mapping.DENIED_BY_DEFAULT):
+        _denied(calls, call, result)
+    elif result.text in mapping.NOT_EXECUTED:
+        calls.withdraw(f"{result.word} not executed", call, "a final result was already there", by=FRAMEWORK)
+    elif call.settled_outside and not call.told:
+        _settled(calls, call, result)
+    elif call.told:
+        return
+    elif outcome == "success":
+        _succeeded(calls, call, result)
+    elif _refuses_inputs(call, result):
+        calls.refuse_inputs(
+            f"{result.word} refused", call, f"{FRAMEWORK}: {result.cause or 'validation_error'}", details=result.content, time=result.time
+        )
+    elif re.fullmatch(mapping.TIMED_OUT, result.text) and outcome != "failed":
+        again(calls, call, f"{result.word} timed out", time=result.time)
+        time_out(calls, call, f"{result.word} timed out", result.text, time=result.time)
+    else:
+        again(calls, call, f"{result.word} failed", time=result.time)
+        fail(calls, call, f"{result.word} failed", _category(result), result.content, time=result.time)
+
+
+def _succeeded(calls: Calls, call: Call, result: Result) -> None:
+    if result.text in mapping.OUTPUT_FAILED:
+        fail(calls, call, f"{result.word} failed", "output-not-taken", result.content, time=result.time)
+        return
+    again(calls, call, f"{result.word} success, again", time=result.time)
+    word = f"{result.word} success" if call.ends == 0 else f"{result.word} success, again"
+    succeed(calls, call, word, result.content, time=result.time)
+
+
+def _denied(calls: Calls, call: Call, result: Result) -> None:
+    """Record a denial: the person's, where an approval was asked for and nobody was seen to answer, and the framework's closure."""
+    word = f"{result.word} denied"
+    cause: tuple[str, ...] = ()
+    if call.awaits_approval:
+        said = calls.deny(word, call, UNRECORDED, time=result.time)
+        cause = (evidence_ref(calls.pen.source, said),)
+    calls.close(word, call, ClosureKind.DENIED, UNRECORDED, "the approval was denied", time=result.time, caused_by=cause)
+
+
+def _settled(calls: Calls, call: Call, result: Result) -> None:
+    """Record a result that the framework was given instead of running the call."""
+    if result.outcome in {"retried", "error"}:
+        calls.refuse_inputs(f"{result.word} refused", call, "sent back to the model instead of being run", details=result.content, time=result.time)
+    elif result.outcome == "failed":
+        if call.waits_for == "external":
+            fail(calls, call, f"{result.word} failed", "external-failure", result.content, time=result.time)
+        else:
+            calls.withdraw(f"{result.word} answered", call, "reported as failed instead of being run", by=UNRECORDED)
+    elif call.waits_for == "external":
+        succeed(calls, call, f"{result.word} supplied", result.content, time=result.time, executed="elsewhere")
+    else:
+        if not call.answer:
+            call.answer = "given"
+            calls.supply(f"{result.word} answered", call, UNRECORDED, result.content)
+        if call.waits_for:  # else nobody was seen to ask: what ran, and where, is not known
+            calls.close(
+                f"{result.word} answered", call, ClosureKind.ANSWERED_BY_HUMAN, UNRECORDED, "answered in the tool's place", time=result.time
+            )
+
+
+def _refuses_inputs(call: Call, result: Result) -> bool:
+    """Tell whether the result says that the arguments were refused and the body never ran."""
+    if call.refused or result.cause in _NEVER_RAN:
+        return True
+    if result.outcome != "error" and not (result.cause == "validation_error" and not call.taken_up):
+        return False
+    return result.text.startswith("Unknown tool name: ") or _speaks_of(call.args, result.content)
+
+
+def _speaks_of(args: bytes, content: Any) -> bool:
+    """Tell whether ``content`` is a list of validation errors about these very arguments, and not about something inside the body."""
+    try:
+        errors = json.loads(content) if isinstance(content, str) else content
+        given = json.loads(args)
+    except ValueError:
+        return False
+    if not isinstance(errors, list) or not errors:
+        return False
+    return all(isinstance(error, Mapping) and {"type", "loc", "msg"} <= error.keys() and _stands_in(given, error) for error in errors)
+
+
+def _stands_in(given: Any, error: Mapping[str, Any]) -> bool:
+    path = list(error["loc"])[: -1 if error["type"] == "missing" else None]
+    for step in path:
+        try:
+            given = given[step]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return "input" not in error or bool(error["input"] == given)
+
+
+def _category(result: Result) -> str:
+    if result.outcome == "retried" or result.cause:
+        return {"validation_error": "validation-error"}.get(result.cause, "retry-asked")
+    return "tool-failed" if result.outcome == "failed" else "tool-error"
+
+
+# ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def again(calls: Calls, call: Call, word: str, *, time: str | None = None) -> None:
+    """Record the start of a second run, which its own end proves: a call that had ended was taken up again."""
+    if call.ends and not call.over and not call.begun:
+        start(calls, call, word, attempt=call.attempt + call.ends, time=time)
+
+
+def start(
+    calls: Calls, call: Call, word: str, *, attempt: int | None = None, inputs: Any = None, time: str | None = None
+) -> None:
+    """Record that the body was entered. Who ran it is only the framework: it may be a task or a thread."""
+    values: dict[str, bytes] = {}
+    data: dict[str, Any] = {"attempt": attempt or call.attempt, "executor": FRAMEWORK}
+    if inputs is not None:
+        if call.proposal and _same(call.args, inputs):
+            data["inputs"] = calls.pen.reference(call.proposal, "inputs")
+        else:
+            values["inputs"] = exact(inputs)
+    calls.pen.write(Kind.STARTED, word, call.invocation_id, attempt=call.attempt, data=data, values=values, time=time)
+
+
+def _same(args: bytes, inputs: Any) -> bool:
+    try:
+        return bool(json.loads(args) == inputs)
+    except ValueError:
+        return False
+
+
+def succeed(calls: Calls, call: Call, word: str, content: Any, *, time: str | None = None, executed: str | None = None) -> None:
+    """Record a success with its result."""
+    _end(call)
+    calls.pen.write(
+        Kind.SUCCEEDED, word, call.invocation_id, attempt=call.attempt, time=time, values={"result": exact(content)},
+        data={"completed_at": time or calls.pen.clock, "executed": executed},
+    )  # fmt: skip  # facts in lines
+
+
+_DETAILS = {
+    "tool-failed": "The tool reported a failure.",
+    "retry-asked": "The tool asked the model to call it again.",
+    "validation-error": "A value inside the tool did not validate.",
+    "retries-exhausted": "The tool asked for one retry more than it may.",
+    "output-not-taken": "The final answer was not taken.",
+    "external-failure": "The external executor reported a failure.",
+    "tool-error": "The call ended with an error.",
+    "raised": "The tool raised an exception.",
+}
+
+
+def fail(calls: Calls, call: Call, word: str, category: str, content: Any, *, time: str | None = None) -> None:
+    """Record a failure; the framework's own words lie beside it as a value."""
+    _end(call)
+    call.wants_retry = category in {"retry-asked", "validation-error", "tool-error"}
+    calls.pen.write(
+        Kind.FAILED, word, call.invocation_id, attempt=call.attempt, time=time, values={"exception": exact(content)},
+        data={"category": category, "detail": _DETAILS[category], "retryable": call.wants_retry},
+    )  # fmt: skip  # facts in lines
+
+
+def time_out(calls: Calls, call: Call, word: str, text: str, *, time: str | None = None) -> None:
+    """Record that the framework's own limit passed. Whether the body ended is not known: a thread runs on.
+
+    The limit counts from the moment the body is entered, so where no hook saw the start, passing it is the evidence of one.
+    """
+    if not call.begun and not call.ends:
+        start(calls, call, word, time=time)
+    _end(call)
+    call.wants_retry = True
+    limit = text.removeprefix("Timed out after ").removesuffix(".")
+    calls.pen.write(
+        Kind.DEADLINE_ELAPSED, word, call.invocation_id, attempt=call.attempt, owner=Owner.RUNTIME, time=time,
+        data={"deadline": Deadline.RESULT.value, "declared_at": f"{limit} after the start", "judged_at": time or calls.pen.clock},
+    )  # fmt: skip  # facts in lines
+
+
+def _end(call: Call) -> None:
+    call.over, call.begun, call.ends = True, False, call.ends + 1
+
+
+def _released(calls: Calls, call: Call, word: str, reason: str, *, origin: Origin = Origin.SERVER) -> None:
+    """Record that the waiter is gone, once a run; it says nothing about the body."""
+    if call.released:
+        return
+    call.released = True
+    calls.pen.write(
+        Kind.WAITER_RELEASED, word, call.invocation_id, attempt=call.attempt, origin=origin,
+        data={"waiter": f"{FRAMEWORK} run", "reason": reason, "body": "unknown"},
+    )  # fmt: skip  # facts in lines
+
+
+def end_run(calls: Calls, word: str, reason: str = "") -> None:
+    """Note the end of the run; where it has a ``reason``, whatever it had in hand has lost its waiter."""
+    if reason:
+        for call in calls.live():
+            _released(calls, call, word, reason)
+    calls.running = False
+
+
+def leave_refused(calls: Calls, word: str) -> None:
+    """Close the calls that were sent back to the model and that it did not make again before its final answer."""
+    for call in calls.all:
+        if call.refused and not call.followed and not call.over and call.run == calls.run:
+            calls.withdraw(word, call, "the model gave its final answer instead")
+
+
+# ── what a hook saw ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def hook_started(calls: Calls, call: Call, word: str, seen: Mapping[str, Any]) -> None:
+    """Record that the body was entered, with the arguments that it was given."""
+    if seen.get("approved") is True and call.waits_for == "approval" and call.answer != "granted":
+        calls.grant(f"{word} approved", call, UNRECORDED)
+    start(calls, call, word, inputs=seen.get("args"))
+    call.run = calls.run
+    call.over, call.begun, call.told, call.settled_outside = False, True, False, False
+
+
+def hook_returned(calls: Calls, call: Call, word: str, result: Any) -> None:
+    """Record that the body returned."""
+    succeed(calls, call, word, result)
+    call.told = True
+
+
+def hook_raised(calls: Calls, call: Call, word: str, exception: str, message: str) -> None:
+    """Record that the body raised; a pause is no failure, and a time-out says nothing of the body's end."""
+    if exception in _PAUSES:
+        opened = "approval" if exception == "ApprovalRequired" else "answer"
+        call.begun = False
+        calls.pen.write(
+            Kind.PART_COMPLETED, f"{word} a pause", call.invocation_id, attempt=call.attempt,
+            data={"part": "the body until it asked", "open": [opened], "outcome": "paused"},
+        )  # fmt: skip  # facts in lines
+        return
+    if re.fullmatch(mapping.TIMED_OUT, message):
+        time_out(calls, call, f"{word} timed out", message)
+    else:
+        category = {"ToolFailedError": "tool-failed", "ToolFailed": "tool-failed", "ToolRetryError": "retry-asked", "ModelRetry": "retry-asked"}
+        fail(calls, call, word, category.get(exception, "raised"), {"exception": exception, "message": message})
+    call.told = True
+
+
+def hook_cancelled(calls: Calls, call: Call, word: str) -> None:
+    """Record that the wait inside the hook was cancelled. Not an acknowledgement: for a threaded tool it comes before the effect."""
+    _released(calls, call, word, "the wait for the body was cancelled")
