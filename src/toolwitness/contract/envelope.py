@@ -5,12 +5,14 @@
 ``causedby`` is one text of references with blanks between. Source: CloudEvents 1.0.2, JSON Event Format; design §4.1.
 """
 
-from dataclasses import replace
-from typing import Annotated, Any, Final, Literal, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, Protocol, cast
 
 from pydantic import Field, ValidationError
 
 from toolwitness.contract.base import Attempt, Model, OriginWord, OwnerWord
+from toolwitness.contract.encode import encode
 from toolwitness.contract.problems import from_validation
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import KINDS, Event
@@ -20,6 +22,9 @@ from toolwitness.core.strict_json import pointer, walk
 PREFIX: Final = "toolcall."
 SEQUENCE_DIGITS: Final = 10
 """Sequences are padded to this width, so that sorting the texts sorts the numbers; longer ones stay readable."""
+
+VALUE_FIELDS: Final = ("inputs", "result", "output", "raw", "exception")
+"""Fields of an event's data that are other people's values; they are kept as bytes beside the event (R12)."""
 
 Digits = Annotated[str, Field(pattern=r"^[0-9]{1,18}$")]
 
@@ -98,29 +103,119 @@ def encode_event(
     return envelope
 
 
-def parse_event(envelope: dict[str, Any]) -> Event:
-    """Read one envelope (as JSON gave it) into an event; what the ledger adds is not read back.
+class RecordedEvent(Protocol):
+    """An event with what the ledger added, whichever ledger it was."""
+
+    @property
+    def event(self) -> Event:
+        """The event itself."""
+        ...
+
+    @property
+    def position(self) -> int:
+        """Its place in the ledger."""
+        ...
+
+    @property
+    def recorded_time(self) -> str:
+        """When it was recorded."""
+        ...
+
+    @property
+    def verdict(self) -> str:
+        """What became of it on arrival."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        ...
+
+    @property
+    def hash(self) -> str:
+        """The chain up to it."""
+        ...
+
+    @property
+    def row(self) -> str:
+        """The row of the table that it moved by."""
+        ...
+
+
+def encode_recorded(recorded: RecordedEvent) -> dict[str, Any]:
+    """Give the envelope of a recorded event, with what the ledger added."""
+    return encode_event(
+        recorded.event,
+        position=recorded.position,
+        recorded_time=recorded.recorded_time,
+        verdict=recorded.verdict,
+        reason=recorded.reason,
+        hash=recorded.hash,
+        row=recorded.row,
+    )
+
+
+def decode_event(envelope: Any, *, where: str = "") -> Event:
+    """Read an envelope of our own back into its event: the inverse of ``encode_event``; what the ledger added is left out.
 
     Raises:
-        InvalidInput: an attribute is missing or of the wrong type, or ``data`` holds a fraction; ``facts['field']``
-        names it.
+        InvalidInput: an attribute is missing or of the wrong type, or ``data`` holds a fraction; ``facts['field']`` (after
+            ``where``) names it.
     """
+    read = _read(envelope, where)
+    _refuse_fractions(read.data, where)
+    return _event(read, read.data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedEvent:
+    """An event from outside, with the foreign values that came inside it."""
+
+    event: Event
+    values: Mapping[str, bytes]
+    """Field of ``event.data`` → its JSON, to be kept beside the event; the ledger fills in the reference."""
+
+
+def parse_event(envelope: Any, *, where: str = "") -> ParsedEvent:
+    """Read an envelope that a stranger sent: its foreign values are parted from its fields, and it can refer to none of ours.
+
+    Raises:
+        InvalidInput: as for ``decode_event``, or the event refers to a value; references are given out here and not brought along.
+    """
+    read = _read(envelope, where)
+    values = {name: encode(read.data[name]) for name in VALUE_FIELDS if read.data.get(name) is not None}
+    fields = {name: value for name, value in read.data.items() if name not in values}
+    _refuse_fractions(fields, where)
+    _refuse_references(fields, read.rawref, where)
+    return ParsedEvent(event=_event(read, fields), values=values)
+
+
+def is_value_ref(value: Any) -> bool:
+    """Tell whether a field of an event's data refers to a value that lies beside the event."""
+    if not isinstance(value, dict):
+        return False
+    ref: Any = cast("dict[str, Any]", value).get("ref")
+    return isinstance(ref, str) and ref.startswith("val_")
+
+
+def _read(envelope: Any, where: str) -> EventEnvelope:
     try:
-        read = EventEnvelope.model_validate(envelope)
+        return EventEnvelope.model_validate(envelope)
     except ValidationError as error:
-        raise from_validation(error, "event") from None
-    _refuse_fractions(read.data)
+        raise from_validation(error, "event", where=where) from None
+
+
+def _event(read: EventEnvelope, data: dict[str, Any]) -> Event:
     kind = read.type.removeprefix(PREFIX)
-    about_task = read.subject == read.taskid
     return Event(
         kind=kind,
         source=read.source,
         id=read.id,
         task_id=read.taskid,
         owner=read.owner or _owner_of(kind),
-        invocation_id=None if about_task else read.subject,
+        invocation_id=None if read.subject == read.taskid else read.subject,
         attempt=read.attempt,
-        data=read.data,
+        data=data,
         time=read.time,
         sequence=None if read.sequence is None else int(read.sequence),
         origin=read.origin or Origin.SERVER,
@@ -131,36 +226,28 @@ def parse_event(envelope: dict[str, Any]) -> Event:
     )
 
 
-def take_values(event: Event, *names: str) -> tuple[Event, dict[str, Any]]:
-    """Take the named foreign values out of an event's data, to be kept beside it as bytes (R12).
-
-    A field that already refers to a value stays. The ledger fills in the reference where a value was taken.
-    """
-    taken = {name: event.data[name] for name in names if name in event.data and not is_value_ref(event.data[name])}
-    rest = {name: value for name, value in event.data.items() if name not in taken}
-    return replace(event, data=rest), taken
-
-
-def is_value_ref(value: Any) -> bool:
-    """Tell whether a field of an event's data refers to a value that lies beside the event."""
-    if not isinstance(value, dict):
-        return False
-    reference: Any = cast("dict[str, Any]", value).get("ref")
-    return isinstance(reference, str) and reference.startswith("val_")
-
-
 def _owner_of(kind: str) -> Owner:
     spec = KINDS.get(kind)
     # A kind that we do not know can only be somebody's runtime speaking; the fold will say that it does not know it.
     return spec.owners[0] if spec else Owner.RUNTIME
 
 
-def _refuse_fractions(data: dict[str, Any]) -> None:
+def _refuse_fractions(data: dict[str, Any], where: str) -> None:
     for path, node in walk(data):
         if isinstance(node, float):
-            place = pointer(("data", *path))
+            place = where + pointer(("data", *path))
             raise InvalidInput(
                 f"{place} is {node!r}: the fields of an event hold no fractions, since machines write them differently.",
                 remedy="Send it as a string, or as an integer of a smaller unit.",
                 field=place,
             )
+
+
+def _refuse_references(fields: dict[str, Any], raw_ref: str | None, where: str) -> None:
+    places = [pointer(("data", *path)) for path, node in walk(fields) if is_value_ref(node)]
+    for place in [*places, *(["/rawref"] if raw_ref else [])]:
+        raise InvalidInput(
+            f"{where}{place} refers to a value, and references are given out here.",
+            remedy="Send the value itself.",
+            field=f"{where}{place}",
+        )

@@ -5,12 +5,11 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError
 
 from toolwitness.contract.base import Model
-from toolwitness.contract.envelope import EventEnvelope, parse_event
+from toolwitness.contract.envelope import EventEnvelope, ParsedEvent, parse_event
 from toolwitness.contract.invocation import InvocationDocument
 from toolwitness.contract.problems import from_validation
 from toolwitness.contract.task import TaskDocument
 from toolwitness.core.errors import InvalidInput
-from toolwitness.core.evidence import Event
 from toolwitness.core.strict_json import loads_strict
 
 _Document = TypeVar("_Document", bound=Model)
@@ -43,7 +42,7 @@ def parse_envelope(text: bytes | str) -> EventEnvelope:
     return _parse(text, EventEnvelope)
 
 
-def parse_events(text: bytes | str) -> list[Event]:
+def parse_events(text: bytes | str) -> list[ParsedEvent]:
     """Read one event or a CloudEvents batch (a JSON array); all of it is taken or none.
 
     Raises:
@@ -51,21 +50,14 @@ def parse_events(text: bytes | str) -> list[Event]:
     """
     loaded = loads_strict(text)
     if isinstance(loaded, dict):
-        return [parse_event(cast("dict[str, Any]", loaded))]
+        return [parse_event(loaded)]
     if not isinstance(loaded, list):
         raise InvalidInput(
             f"A batch of events is a JSON array, not {type(loaded).__name__}.",
             remedy="Send one event object, or an array of them.",
             field="",
         )
-    events: list[Event] = []
-    for number, envelope in enumerate(cast("list[Any]", loaded)):
-        try:
-            events.append(parse_event(envelope))
-        except InvalidInput as error:
-            facts = {**error.facts, "field": f"/{number}{error.facts.get('field', '')}"}
-            raise InvalidInput(f"Event {number} of the batch: {error.message}", remedy=error.remedy, **facts) from None
-    return events
+    return [parse_event(envelope, where=f"/{number}") for number, envelope in enumerate(cast("list[Any]", loaded))]
 
 
 def _parse(text: bytes | str, model: type[_Document]) -> _Document:

@@ -1,6 +1,6 @@
 """Why a document was refused, in words that name the field, what stood there and what to do."""
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
@@ -21,9 +21,9 @@ _EXPECTED: Final = {
 }
 
 
-def from_validation(error: ValidationError, what: str) -> InvalidInput:
-    """Turn a validation error into a refusal of ``what`` (``document``, ``event``)."""
-    problems = [_problem(detail) for detail in error.errors(include_url=False)]
+def from_validation(error: ValidationError, what: str, *, where: str = "") -> InvalidInput:
+    """Turn a validation error into a refusal of ``what`` (``document``, ``event``); ``where`` goes before each place."""
+    problems = [(where + place, text) for place, text in map(_problem, error.errors(include_url=False))]
     shown = "; ".join(f"{place or 'the top level'}: {text}" for place, text in problems[:_SHOWN])
     more = f" (and {len(problems) - _SHOWN} more)" if len(problems) > _SHOWN else ""
     return InvalidInput(
@@ -55,6 +55,6 @@ def _named(given: Any) -> str:
     if given is None:
         return "null"
     names = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "a list", dict: "an object"}
-    kind: type[Any] = type(given)
+    kind = cast("type[Any]", type(given))
     name = names.get(kind, kind.__name__)
     return f"{name} ({ascii(given)[:40]})" if isinstance(given, bool | int | float | str) else name

@@ -200,7 +200,15 @@ def test_a_cancelled_document_needs_its_closure_whole() -> None:
 )
 def test_an_entry_that_claims_more_than_it_shows_is_refused(entry: dict[str, Any], lacks: str) -> None:
     document = copy.deepcopy(SAMPLES["task"])
-    whole: dict[str, Any] = {"invocationId": "i", "parentId": None, "dependencies": [], "attempt": 1, "retryOf": None, "result": None, "evidenceRefs": []}
+    whole: dict[str, Any] = {
+        "invocationId": "i",
+        "parentId": None,
+        "dependencies": [],
+        "attempt": 1,
+        "retryOf": None,
+        "result": None,
+        "evidenceRefs": [],
+    }
     document["invocations"] = [whole | entry]
     assert not VALIDATORS["task"].is_valid(document)
     with pytest.raises(InvalidInput, match=lacks):

@@ -1,6 +1,7 @@
 """Events cross the border as CloudEvents and come back as they were."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -8,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwitness.contract.envelope import encode_event, parse_event, take_values
+from toolwitness.contract.envelope import decode_event, encode_event, encode_recorded, parse_event
 from toolwitness.contract.parse import parse_envelope, parse_events
 from toolwitness.contract.schemas import schema
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import KINDS, Event, Kind
 from toolwitness.core.states import Origin, Owner
+from toolwitness.core.verdicts import Verdict
+from toolwitness.ports import Recorded
 
 VALIDATOR: Any = jsonschema.Draft202012Validator(schema("event"))
 EVENT = Event(
@@ -83,33 +86,33 @@ def test_what_the_ledger_added_stands_beside_it() -> None:
     added = {"position": 4, "recordedtime": "2026-11-01T10:00:01Z", "verdict": "moved", "hash": "a" * 64, "row": "r"}
     assert envelope == encode_event(EVENT) | added
     VALIDATOR.validate(envelope)
-    assert parse_event(envelope) == EVENT, "the ledger's own word is not taken from a stranger"
+    assert decode_event(envelope) == EVENT, "the ledger's own word is not taken from a stranger"
 
 
 def test_why_an_event_was_refused_is_its_reason() -> None:
     refused = Event(kind=Kind.GRANTED, source="s", id="1", task_id="t", owner=Owner.USER, refusal="role: not eligible")
     assert encode_event(refused)["reason"] == "role: not eligible"
-    assert parse_event(encode_event(refused)).refusal == ""
+    assert decode_event(encode_event(refused)).refusal == ""
 
 
 @given(EVENTS)
 def test_an_event_comes_back_as_it_went(event: Event) -> None:
     envelope = encode_event(event)
     VALIDATOR.validate(envelope)
-    assert parse_event(json.loads(json.dumps(envelope))) == event
+    assert decode_event(json.loads(json.dumps(envelope))) == event
 
 
 def test_an_event_about_the_task_has_the_task_as_its_subject() -> None:
     event = Event(kind=Kind.TASK_OPENED, source="s", id="1", task_id="task_1", owner=Owner.RUNTIME, data={"purpose": "p"})
     assert encode_event(event)["subject"] == "task_1"
-    assert parse_event(encode_event(event)).invocation_id is None
+    assert decode_event(encode_event(event)).invocation_id is None
 
 
 def test_an_envelope_without_owner_is_owned_by_who_owns_the_kind() -> None:
     for kind, owner in ((Kind.GRANTED, Owner.USER), (Kind.CLOSED, Owner.POLICY), ("never.heard", Owner.RUNTIME)):
         envelope = {"specversion": "1.0", "id": "1", "source": "s", "type": f"toolcall.{kind}", "subject": "i", "taskid": "t"}
         VALIDATOR.validate(envelope)
-        event = parse_event(envelope)
+        event = decode_event(envelope)
         assert (event.owner, event.kind, event.data, event.origin) == (owner, kind, {}, Origin.SERVER)
 
 
@@ -138,7 +141,7 @@ def test_an_envelope_without_owner_is_owned_by_who_owns_the_kind() -> None:
 )
 def test_an_envelope_that_is_wrong_is_refused_by_field(change: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        parse_event(encode_event(EVENT) | change)
+        decode_event(encode_event(EVENT) | change)
     assert caught.value.facts["field"] == field
     assert "percent" in field or not VALIDATOR.is_valid(encode_event(EVENT) | change)
 
@@ -148,7 +151,7 @@ def test_an_envelope_without_a_required_attribute_is_refused(name: str) -> None:
     envelope = {key: value for key, value in encode_event(EVENT).items() if key != name}
     assert not VALIDATOR.is_valid(envelope)
     with pytest.raises(InvalidInput, match=f"/{name}: the field is missing"):
-        parse_event(envelope)
+        decode_event(envelope)
 
 
 def test_unknown_attributes_survive_in_the_envelope() -> None:
@@ -156,28 +159,67 @@ def test_unknown_attributes_survive_in_the_envelope() -> None:
     assert parse_envelope(json.dumps(envelope)).as_dict() == envelope
 
 
+STRANGE = {name: value for name, value in encode_event(EVENT).items() if name != "rawref"}
+"""An envelope as a stranger may send it."""
+
+
 def test_a_batch_is_taken_whole_or_refused_with_the_number_of_the_event() -> None:
-    good, bad = encode_event(EVENT), encode_event(EVENT) | {"id": ""}
-    assert parse_events(json.dumps([good, good])) == [EVENT, EVENT]
-    assert parse_events(json.dumps(good).encode()) == [EVENT]
-    with pytest.raises(InvalidInput, match="Event 1 of the batch") as caught:
-        parse_events(json.dumps([good, bad]))
+    bad = STRANGE | {"id": ""}
+    expected = replace(EVENT, raw_ref="")
+    assert [parsed.event for parsed in parse_events(json.dumps([STRANGE, STRANGE]))] == [expected, expected]
+    assert parse_events(json.dumps(STRANGE).encode())[0].event == expected
+    with pytest.raises(InvalidInput, match="/1/id") as caught:
+        parse_events(json.dumps([STRANGE, bad]))
     assert caught.value.facts["field"] == "/1/id"
     for text in ("7", "[3]", "null"):
         with pytest.raises(InvalidInput):
             parse_events(text)
 
 
-def test_foreign_values_are_taken_out_of_the_fields_and_references_stay() -> None:
-    reference = {"ref": "val_1", "digest": "d", "bytes": 3}
-    event = Event(
-        kind=Kind.PROPOSED,
-        source="s",
-        id="1",
-        task_id="t",
-        owner=Owner.RUNTIME,
-        data={"tool": "book", "inputs": {"a": 1}, "raw": reference},
+def test_foreign_values_are_parted_from_the_fields_and_keep_every_digit() -> None:
+    envelope = STRANGE | {"data": {"tool": "book", "inputs": {"id": 2**70, "rate": 0.5}, "result": None, "raw": "{'a'"}}
+    parsed = parse_event(envelope)
+    assert parsed.event.data == {"tool": "book", "result": None}
+    assert {name: json.loads(value) for name, value in parsed.values.items()} == {
+        "inputs": {"id": 2**70, "rate": 0.5},
+        "raw": "{'a'",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"rawref": "val_1"}, "[0]/rawref"),
+        ({"data": {"detail": {"ref": "val_1", "digest": "d", "bytes": 1}}}, "[0]/data/detail"),
+        ({"data": {"deep": [{"x": {"ref": "val_1"}}]}}, "[0]/data/deep/0/x"),
+        ({"data": {"percent": 0.5}}, "[0]/data/percent"),
+        ({"id": ""}, "[0]/id"),
+    ],
+)
+def test_a_stranger_refers_to_none_of_our_values(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_event(STRANGE | change, where="[0]")
+    assert caught.value.facts["field"] == field
+
+
+def test_a_reference_given_as_a_value_is_a_value_and_no_reference() -> None:
+    parsed = parse_event(STRANGE | {"data": {"inputs": {"ref": "val_1"}}})
+    assert parsed.values == {"inputs": b'{"ref":"val_1"}'}
+    assert "inputs" not in parsed.event.data
+
+
+def test_a_recorded_event_has_the_envelope_of_its_event_and_what_was_added() -> None:
+    recorded = Recorded(
+        event=EVENT,
+        position=3,
+        task_sequence=2,
+        recorded_time="2026-11-01T10:00:02Z",
+        verdict=Verdict.MOVED,
+        reason="gap: x",
+        hash="b" * 64,
+        row="x",
     )
-    without, values = take_values(event, "inputs", "raw", "result")
-    assert values == {"inputs": {"a": 1}}
-    assert without.data == {"tool": "book", "raw": reference}
+    actual = encode_recorded(recorded)
+    expected = {"position": 3, "recordedtime": "2026-11-01T10:00:02Z", "verdict": "moved", "reason": "gap: x", "hash": "b" * 64, "row": "x"}
+    assert actual == encode_event(EVENT) | expected
+    VALIDATOR.validate(actual)
