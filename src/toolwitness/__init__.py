@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from toolwitness.bootstrap.desk import Desk, open  # noqa: A004 - toolwitness.open reads as what it does
     from toolwitness.bootstrap.provenance import from_result, from_user
     from toolwitness.bootstrap.task import Call, TaskHandle
-    from toolwitness.core.errors import Conflict, InvalidInput, NotPermitted, ToolwitnessError
+    from toolwitness.core.errors import InvalidInput, NotPermitted, ToolwitnessError
     from toolwitness.core.outcome import apply_tool_result
     from toolwitness.core.result_gate import ToolResultGate
     from toolwitness.core.states import State
     from toolwitness.core.verdicts import Actor
     from toolwitness.policy.tool_policy import Inverse
-    from toolwitness.runtime.body import StopHonoured, crossed_commitment, effect_observed, emit, progress, stop_requested
+    from toolwitness.runtime.body import StopHonoured, crossed_commitment, effect_observed, emit, part_completed, progress, stop_requested
     from toolwitness.runtime.outcomes import CallOutcome
     from toolwitness.runtime.reporting import ToolFailure
 
@@ -33,7 +33,6 @@ _WHERE: Final = {
     "Actor": "core.verdicts",
     "Call": "bootstrap.task",
     "CallOutcome": "runtime.outcomes",
-    "Conflict": "core.errors",
     "Desk": "bootstrap.desk",
     "InvalidInput": "core.errors",
     "Inverse": "policy.tool_policy",
@@ -51,6 +50,7 @@ _WHERE: Final = {
     "from_result": "bootstrap.provenance",
     "from_user": "bootstrap.provenance",
     "open": "bootstrap.desk",
+    "part_completed": "runtime.body",
     "progress": "runtime.body",
     "stop_requested": "runtime.body",
 }
@@ -65,7 +65,6 @@ __all__ = [
     "Actor",
     "Call",
     "CallOutcome",
-    "Conflict",
     "Desk",
     "InvalidInput",
     "Inverse",
@@ -84,6 +83,7 @@ __all__ = [
     "from_result",
     "from_user",
     "open",
+    "part_completed",
     "progress",
     "stop_requested",
 ]

@@ -29,6 +29,7 @@ from toolwitness.runtime.context import (
     effect_observed,
     emit,
     entered,
+    part_completed,
     progress,
     stop_requested,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "effect_observed",
     "emit",
     "executor_of",
+    "part_completed",
     "progress",
     "stop_requested",
 ]

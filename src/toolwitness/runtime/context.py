@@ -19,6 +19,7 @@ from toolwitness.runtime.facts import (
     Fact,
     Heartbeat,
     OutputEmitted,
+    PartCompleted,
     ProgressReported,
 )
 
@@ -68,6 +69,10 @@ class BodyContext:
         whole = None if percent is None else int(percent)
         return self._number(lambda order: ProgressReported(at=self._now(), order=order, text=text, percent=whole))
 
+    def part(self, name: str, *, open: Sequence[str]) -> Delivery:  # noqa: A002 - the field's own word: what is still open
+        """Report that one part of the work is complete, and name what is still open."""
+        return self._post(PartCompleted(at=self._now(), part=name, open=tuple(open)))
+
     def commit(self, description: str) -> Delivery:
         """Report that the commitment boundary is crossed: from here on cancelling cannot call the effect back."""
         return self._post(CommitmentCrossed(at=self._now(), description=description))
@@ -115,6 +120,12 @@ def progress(text: str, *, percent: float | None = None) -> Delivery:
     """Report how far the current body is."""
     body = current_body()
     return taken() if body is None else body.progress(text, percent=percent)
+
+
+def part_completed(part: str, *, open: Sequence[str]) -> Delivery:  # noqa: A002 - the field's own word: what is still open
+    """Report that the current body has completed one part of its work; ``open`` names what it still has to do."""
+    body = current_body()
+    return taken() if body is None else body.part(part, open=open)
 
 
 def crossed_commitment(description: str) -> Delivery:

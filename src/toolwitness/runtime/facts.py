@@ -158,6 +158,15 @@ class ProgressReported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartCompleted:
+    """The tool finished one part of its work; ``open`` names what it still has to do."""
+
+    at: datetime
+    part: str
+    open: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommitmentCrossed:
     """The tool said that from here on its effect cannot be called back."""
 
@@ -199,5 +208,5 @@ class Ended:
     ending: Ending
 
 
-Fact = Started | OutputEmitted | ProgressReported | CommitmentCrossed | EffectObserved | Heartbeat | WaiterReleased | Ended
+Fact = Started | OutputEmitted | ProgressReported | PartCompleted | CommitmentCrossed | EffectObserved | Heartbeat | WaiterReleased | Ended
 """Everything an observer can be told."""

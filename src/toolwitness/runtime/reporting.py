@@ -23,6 +23,7 @@ from toolwitness.runtime.facts import (
     Fact,
     Heartbeat,
     OutputEmitted,
+    PartCompleted,
     ProgressReported,
     Started,
     WaiterReleased,
@@ -85,6 +86,8 @@ class Reporter:
             case ProgressReported():
                 facts = {"order": fact.order, "text": fact.text[:_DETAIL]}
                 await self._append(Kind.PROGRESS, facts if fact.percent is None else {**facts, "percent": fact.percent}, at=at)
+            case PartCompleted():
+                await self._append(Kind.PART_COMPLETED, {"part": fact.part, "open": list(fact.open)}, at=at)
             case CommitmentCrossed():
                 await self._append(Kind.COMMITTED, {"boundary": fact.description}, at=at)
             case EffectObserved():

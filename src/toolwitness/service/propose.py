@@ -8,6 +8,7 @@ from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.states import Owner
 from toolwitness.policy.tool_policy import ToolPolicy
+from toolwitness.policy.written import write_policy
 from toolwitness.ports import Draft
 from toolwitness.service.workplace import Workplace
 
@@ -83,7 +84,7 @@ def proposal_draft(place: Workplace, task_id: str, proposal: Proposal, *, tenant
                 "required": proposal.required != "no", **{k: v for k, v in given.items() if v}, **governed_by(policy),
             },
         ),
-        values={"inputs": proposal.inputs},
+        values={"inputs": proposal.inputs, "policy": write_policy(policy)},
     )  # fmt: skip  # facts in lines
 
 

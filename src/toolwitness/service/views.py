@@ -16,6 +16,7 @@ from toolwitness.core.verdicts import Actor, Control
 from toolwitness.policy.consequences import missing_evidence
 from toolwitness.policy.controls import permitted_actions, task_actions
 from toolwitness.policy.retry import judge_retry
+from toolwitness.policy.tool_policy import ToolPolicy
 from toolwitness.ports import Recorded, TaskView
 from toolwitness.presentation import cards
 from toolwitness.presentation.reading import needed_values
@@ -59,11 +60,16 @@ async def require_visible(place: Workplace, invocation_id: str, actor: Actor) ->
     await _seen(place, invocation_id, actor)
 
 
-def controls_for(place: Workplace, view: TaskView, record: InvocationRecord, actor: Actor) -> tuple[Control, ...]:
+async def _policies(place: Workplace, view: TaskView) -> dict[str, ToolPolicy]:
+    """Give the policy of every call of a task by invocation id."""
+    return {record.id: await place.policy_of(record) for record in view.records.values()}
+
+
+def controls_for(place: Workplace, view: TaskView, record: InvocationRecord, policy: ToolPolicy, actor: Actor) -> tuple[Control, ...]:
     """Give every control that the moment offers ``actor`` at one invocation."""
     latest = latest_attempts(view.records).get(root_of(record, view.records), record)
     return permitted_actions(
-        record, place.policy_for(record.tool), actor, place.now(), latest_attempt=latest.id, blocked_by=blocked_by(record, view.task, view.records)
+        record, policy, actor, place.now(), latest_attempt=latest.id, blocked_by=blocked_by(record, view.task, view.records)
     )
 
 
@@ -86,17 +92,17 @@ async def document(place: Workplace, invocation_id: str, actor: Actor) -> Docume
 
 
 async def _document(place: Workplace, view: TaskView, record: InvocationRecord, actor: Actor) -> Document:
-    redacted = bool(place.policy_for(record.tool).redact)
+    policy = await place.policy_of(record)
     recorded = await place.ledger.read(invocation_id=record.id)
-    values = {} if redacted else await _values(place, recorded)
-    controls = controls_for(place, view, record, actor)
+    values = {} if policy.redact else await _values(place, recorded)
+    controls = controls_for(place, view, record, policy, actor)
     return build_invocation_document(record, values=values, verdicts=controls, blocked=blocked_by(record, view.task, view.records))
 
 
 async def task_document(place: Workplace, task_id: str, actor: Actor) -> Document:
     """Give the contract document of a task."""
     view = await _visible(place, task_id, actor)
-    return build_task_document(view.task, view.records, not_retryable=_not_retryable(place, view))
+    return build_task_document(view.task, view.records, not_retryable=_not_retryable(place, view, await _policies(place, view)))
 
 
 async def task_documents(place: Workplace, actor: Actor) -> list[Document]:
@@ -130,12 +136,12 @@ async def events(place: Workplace, invocation_id: str, actor: Actor) -> Sequence
     return await place.ledger.read(invocation_id=invocation_id)
 
 
-def _not_retryable(place: Workplace, view: TaskView) -> list[str]:
+def _not_retryable(place: Workplace, view: TaskView, policies: Mapping[str, ToolPolicy]) -> list[str]:
     """Name the failed attempts for which policy permits no retry."""
     return [
         record.id
         for record in latest_attempts(view.records).values()
-        if record.state is State.FAILED and not judge_retry(record, place.policy_for(record.tool), place.now()).allowed
+        if record.state is State.FAILED and not judge_retry(record, policies[record.id], place.now()).allowed
     ]
 
 
@@ -149,10 +155,11 @@ async def card(place: Workplace, invocation_id: str, actor: Actor) -> Document:
 
 
 async def _card(place: Workplace, view: TaskView, record: InvocationRecord, actor: Actor, recorded: Sequence[Recorded]) -> Document:
+    policy = await place.policy_of(record)
     return cards.invocation_card(
-        record, events=recorded, now=place.now(), controls=controls_for(place, view, record, actor), values=await _values(place, recorded),
+        record, events=recorded, now=place.now(), controls=controls_for(place, view, record, policy, actor), values=await _values(place, recorded),
         links=cards.labels(view.records), viewer=actor.id, blocked=blocked_by(record, view.task, view.records),
-        redact=place.policy_for(record.tool).redact,
+        redact=policy.redact,
     )  # fmt: skip  # facts in lines
 
 
@@ -160,20 +167,19 @@ async def task_card(place: Workplace, task_id: str, actor: Actor) -> Document:
     """Give the card of a task with the cards of its calls."""
     view = await _visible(place, task_id, actor)
     recorded = await place.ledger.read(task_id=task_id)
-    return _task_card(place, view, recorded, actor, values=await _values(place, recorded))
+    return await _task_card(place, view, recorded, actor)
 
 
-def _task_card(
-    place: Workplace, view: TaskView, recorded: Sequence[Recorded], actor: Actor, *, values: Mapping[str, bytes]
-) -> Document:
+async def _task_card(place: Workplace, view: TaskView, recorded: Sequence[Recorded], actor: Actor) -> Document:
+    policies = await _policies(place, view)
     by_invocation: dict[str, list[Recorded]] = {}
     for one in recorded:
         by_invocation.setdefault(one.event.invocation_id or "", []).append(one)
     return cards.task_card(
-        view.task, view.records, events=by_invocation, now=place.now(), values=values, viewer=actor.id,
-        controls={record.id: controls_for(place, view, record, actor) for record in view.records.values()},
-        redact={record.tool: place.policy_for(record.tool).redact for record in view.records.values()},
-        not_retryable=_not_retryable(place, view), task_controls=task_actions(view.task, view.records, actor),
+        view.task, view.records, events=by_invocation, now=place.now(), values=await _values(place, recorded), viewer=actor.id,
+        controls={record.id: controls_for(place, view, record, policies[record.id], actor) for record in view.records.values()},
+        redact={record.tool: policies[record.id].redact for record in view.records.values()},
+        not_retryable=_not_retryable(place, view, policies), task_controls=task_actions(view.task, view.records, actor),
     )  # fmt: skip  # facts in lines
 
 
@@ -182,7 +188,7 @@ async def task_rows(place: Workplace, actor: Actor) -> list[Document]:
     rows = []
     for task_id in await place.ledger.tasks(tenant=actor.tenant):
         view = await _visible(place, task_id, actor)
-        rows.append(cards.task_row(view.task, view.records, not_retryable=_not_retryable(place, view)))
+        rows.append(cards.task_row(view.task, view.records, not_retryable=_not_retryable(place, view, await _policies(place, view))))
     return rows
 
 
@@ -224,11 +230,11 @@ async def draw(place: Workplace, actor: Actor, batch: Sequence[Recorded]) -> lis
         view = await _visible(place, task_id, actor)
         touched = list(dict.fromkeys(one.event.invocation_id for one in batch if one.event.task_id == task_id))
         recorded = await place.ledger.read(task_id=task_id)
-        whole = _task_card(place, view, recorded, actor, values=await _values(place, recorded))
+        whole = await _task_card(place, view, recorded, actor)
         affected = {i for i in touched if i} | _neighbours(view, touched)
         drawn += [("card", task_id, one) for one in whole["cards"] if one["id"] in affected]
         drawn.append(("task", task_id, {name: value for name, value in whole.items() if name != "cards"}))
-        drawn.append(("row", task_id, cards.task_row(view.task, view.records, not_retryable=_not_retryable(place, view))))
+        drawn.append(("row", task_id, cards.task_row(view.task, view.records, not_retryable=_not_retryable(place, view, await _policies(place, view)))))
     drawn.append(("inbox", "", {"waiting": await waiting_count(place, actor)}))
     return drawn
 

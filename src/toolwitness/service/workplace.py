@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-from toolwitness.core.errors import Conflict, NotPermitted, OnceKeyTaken, UnknownId
+from toolwitness.core.errors import Conflict, InvalidInput, NotPermitted, OnceKeyTaken, UnknownId
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Owner
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.tool_policy import ToolPolicy, unknown_tool
+from toolwitness.policy.written import read_policy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Recorded, TaskView
 from toolwitness.core.times import rfc3339
 
@@ -54,10 +55,31 @@ class Workplace:
     policies: dict[str, ToolPolicy] = field(default_factory=dict)
     checkers: dict[str, Callable[[bytes], Sequence["InputProblem"]]] = field(default_factory=dict)
     """Per tool: what is missing from or wrong with these input bytes."""
+    _recorded: dict[str, ToolPolicy] = field(default_factory=dict)
+    """Policies read back from proposals, by version."""
 
     def policy_for(self, tool: str) -> ToolPolicy:
         """Give the declared policy of a tool, or the most restrictive one for a tool nobody declared."""
         return self.policies.get(tool) or unknown_tool(tool)
+
+    async def policy_of(self, record: InvocationRecord) -> ToolPolicy:
+        """Give the policy that governs a recorded call: this process's own declaration, else the one that was recorded with the proposal.
+
+        A process that never declared the tool (the command line, another service) judges by what the proposing process declared. What cannot
+        be read counts as unknown and gets the most restrictive answers.
+        """
+        declared = self.policies.get(record.tool)
+        written = record.proposal.get("policy")
+        if declared is not None or not isinstance(written, Mapping):
+            return declared or unknown_tool(record.tool)
+        version = str(record.proposal.get("policy_version"))
+        if version not in self._recorded:
+            raw = await self.ledger.value(str(written.get("ref")))
+            try:
+                self._recorded[version] = read_policy(raw or b"")
+            except InvalidInput:
+                return unknown_tool(record.tool)
+        return self._recorded[version]
 
     def now(self) -> datetime:
         """Give the policy's clock (R10)."""
@@ -117,7 +139,7 @@ async def read(place: Workplace, invocation_id: str) -> Situation:
     record = view.records.get(invocation_id) if view else None
     if view is None or record is None:
         raise UnknownId(f"No invocation {invocation_id!r} is recorded.", field="invocationId", remedy="List what is there with `toolwitness show`.")
-    return Situation(view=view, record=record, policy=place.policy_for(record.tool), now=place.now())
+    return Situation(view=view, record=record, policy=await place.policy_of(record), now=place.now())
 
 
 Decide = Callable[[Situation], Sequence[Draft]]

@@ -1,0 +1,40 @@
+"""A tool policy as bytes, so that a process that never declared the tool can judge by the policy under which a call was proposed."""
+
+import json
+from dataclasses import fields
+from typing import Any
+
+from toolwitness.core.errors import InvalidInput
+from toolwitness.policy.tool_policy import Inverse, RetryPolicy, ToolPolicy
+
+
+def write_policy(policy: ToolPolicy) -> bytes:
+    """Write what a policy declares; what it leaves at its default is left out."""
+    plain = ToolPolicy(tool=policy.tool)
+    said: dict[str, Any] = {"tool": policy.tool}
+    for one in fields(ToolPolicy):
+        value = getattr(policy, one.name)
+        if value != getattr(plain, one.name):
+            said[one.name] = _parts(value) if isinstance(value, RetryPolicy | Inverse) else value
+    return json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _parts(value: RetryPolicy | Inverse) -> dict[str, Any]:
+    return {one.name: getattr(value, one.name) for one in fields(value)}
+
+
+def read_policy(raw: bytes) -> ToolPolicy:
+    """Read a written policy back; equal in content and therefore in version.
+
+    Raises:
+        InvalidInput: it is not a policy that this version understands; nothing is allowed by halves.
+    """
+    try:
+        said: dict[str, Any] = json.loads(raw)
+        if "retry" in said:
+            said["retry"] = RetryPolicy(**{**said["retry"], "categories": tuple(said["retry"]["categories"])})
+        if said.get("inverse"):
+            said["inverse"] = Inverse(**said["inverse"])
+        return ToolPolicy(**said)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InvalidInput(f"The recorded policy cannot be read: {error}.", field="policy", remedy="Declare the tool in this process.") from error
