@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from toolwitness.core.findings import Finding, Severity
 from toolwitness.core.record import InvocationRecord
+from toolwitness.core.states import State
 from toolwitness.core.task import Records, TaskRecord, TaskSummary, blocked_by, latest_attempts, root_of, summarize
 from toolwitness.core.verdicts import Control
 from toolwitness.presentation import claims
@@ -40,17 +41,17 @@ def invocation_card(
     viewer: str = "",
     blocked: Sequence[str] = (),
     redact: Sequence[str] = (),
+    inverse: str = "",
 ) -> Document:
     """Make the card of one invocation.
 
     ``events`` are its recorded events in order of arrival; ``values`` holds the bytes that ``needed_values(events)`` names; ``links`` names
     other invocations and actors by id; ``viewer`` is the id of the actor who reads; ``blocked`` are the invocations that this one waits
-    for; ``redact`` are JSON Pointers into the inputs whose values nobody is shown.
+    for; ``redact`` are JSON Pointers into the inputs whose values nobody is shown; ``inverse`` is the tool that undoes this one.
     """
     reading = Reading(
-        record=record, events=events, now=now, viewer=viewer, values=values or {}, links=links or {}, redact=redact,
+        record=record, events=events, now=now, viewer=viewer, values=values or {}, links=links or {}, redact=redact, inverse=inverse,
     )  # fmt: skip  # one record
-    words = state_words(record.state)
     asked = claims.requests(reading)
     return {
         "id": record.id,
@@ -59,10 +60,7 @@ def invocation_card(
         "title": title_of(record),
         "tool": line(record.tool),
         "attempt": record.attempt,
-        "state": record.state.value if record.state else "",
-        "label": words.label,
-        "tone": words.tone,
-        "glyph": record.state.value if record.state else "unknown",
+        **_state(record.state),
         "meta": claims.meta(reading),
         "findings": findings(reading, policy_findings, strips=[request["kind"] for request in asked]),
         "requests": asked,
@@ -76,6 +74,11 @@ def invocation_card(
         "output": _output(reading),
         "progress": claims.progress(reading),
     }
+
+
+def _state(state: State | None) -> Document:
+    words = state_words(state)
+    return {"state": state.value if state else "", "label": words.label, "tone": words.tone, "glyph": state.value if state else "unknown"}
 
 
 def title_of(record: InvocationRecord) -> str:
@@ -107,12 +110,14 @@ def task_card(
     links: Mapping[str, str] | None = None,
     viewer: str = "",
     redact: Mapping[str, Sequence[str]] | None = None,
+    inverses: Mapping[str, str] | None = None,
     not_retryable: Sequence[str] = (),
     task_controls: Sequence[Control] = (),
 ) -> Document:
     """Make the card of a task: what its parts add up to, and their cards in the order in which they are shown.
 
-    ``events``, ``controls`` and ``policy_findings`` go by invocation id, ``redact`` by tool; the rest is as for ``invocation_card``.
+    ``events``, ``controls`` and ``policy_findings`` go by invocation id, ``redact`` and ``inverses`` by tool; the rest is as for
+    ``invocation_card``.
     """
     names = {**labels(records), **(links or {})}
     summary = summarize(task, records, not_retryable=not_retryable)
@@ -121,20 +126,17 @@ def task_card(
             record, events=events.get(record.id, ()), now=now, controls=(controls or {}).get(record.id, ()), values=values,
             policy_findings=(policy_findings or {}).get(record.id, ()), links=names, viewer=viewer,
             blocked=blocked_by(record, task, records), redact=(redact or {}).get(record.tool, ()),
+            inverse=(inverses or {}).get(record.tool, ""),
         ) | {"depth": depth}
         for record, depth in display_order(records)
     ]  # fmt: skip  # one comprehension
     whole = InvocationRecord(str(task.id), str(task.id), version=task.version)
     reading = Reading(record=whole, events=events.get("", ()), now=now, viewer=viewer, links=names)
-    words = state_words(summary.state)
     return {
         "id": str(task.id),
         "title": _task_title(task),
         "subtitle": f"Opened {token(task.opened_at)} · {line(task.id)}",
-        "state": summary.state.value,
-        "label": words.label,
-        "tone": words.tone,
-        "glyph": summary.state.value,
+        **_state(summary.state),
         "summary": summary_words(summary, cards),
         "findings": [*_waivers(reading, task), *_loudest(cards)],
         "cards": cards,
@@ -225,15 +227,11 @@ def _loudest(cards: Sequence[Document]) -> list[Document]:
 def task_row(task: TaskRecord, records: Records, *, not_retryable: Sequence[str] = ()) -> Document:
     """Make the one line of a task in a list of tasks."""
     summary = summarize(task, records, not_retryable=not_retryable)
-    words = state_words(summary.state)
     last = max((r.last_at for r in latest_attempts(records).values()), default="")
     return {
         "id": str(task.id),
         "title": _task_title(task),
-        "state": summary.state.value,
-        "label": words.label,
-        "tone": words.tone,
-        "glyph": summary.state.value,
+        **_state(summary.state),
         "summary": summary_words(summary),
         "at": stamp(max(task.last_at, last)),
         "waiting": len(summary.waiting_for_person),

@@ -1,6 +1,6 @@
 """What a card claims: how the state came to be, what was asked for, where it belongs, until when. Each claim cites its evidence."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -9,9 +9,9 @@ from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord, Request
 from toolwitness.core.states import BEFORE_DISPATCH, ClosureKind, Consequence, Deadline, Owner, State, Termination
 from toolwitness.presentation.foreign import line
-from toolwitness.presentation.reading import UNNAMED, Reading
+from toolwitness.presentation.reading import UNNAMED, Reading, place_words
 from toolwitness.presentation.times import between, instant, iso, span, stamp, token
-from toolwitness.presentation.words import CLOSURES, CONSEQUENCES, DEADLINES, counted, deadline_words, state_words
+from toolwitness.presentation.words import CLOSURES, CONSEQUENCES, DEADLINES, EXECUTORS, counted, deadline_words, state_words
 
 Claim = dict[str, Any]
 _UNSTOPPABLE: Final = MappingProxyType({
@@ -77,13 +77,25 @@ def _queued(reading: Reading) -> Iterator[Claim]:
 
 def _running(reading: Reading) -> Iterator[Claim]:
     record = reading.record
-    where = f" on {line(record.executor)}" if record.executor else ""
     if record.starts:
-        known = Code.OUTCOME_UNKNOWN not in record.findings
-        since = stamp(record.started_at) if known else None
-        yield claim(f"started {token(record.started_at)}{where}", record.starts[:1], **({"since": since} if since else {}))
+        where = place_words(_start(reading) or {"executor": record.executor})
+        since = stamp(record.started_at) if Code.OUTCOME_UNKNOWN not in record.findings else None
+        text = f"started {token(record.started_at)} {where}".rstrip()
+        yield claim(text, record.starts[:1], **({"since": since} if since else {}))
     elif record.lease:
         yield claim(f"held under lease {line(record.lease)}", record.state_refs)
+
+
+def _named_executor(reading: Reading) -> str:
+    """Give the executor's name, where it has one and is not only a kind of executor."""
+    executor = reading.record.executor
+    return "" if executor in EXECUTORS else line(executor)
+
+
+def _start(reading: Reading) -> Mapping[str, Any]:
+    """Give what the first start said, where its event is here."""
+    first = next(iter(reading.record.starts), "")
+    return reading.by_ref[first].event.data if first in reading.by_ref else {}
 
 
 def _streaming(reading: Reading) -> Iterator[Claim]:
@@ -132,7 +144,7 @@ def _cancelled(reading: Reading) -> Iterator[Claim]:
         by = "" if closure.kind is ClosureKind.ANSWERED_BY_HUMAN and closure.initiator in UNNAMED else f" by {who}"
         yield claim(f"{word} {token(closure.at)}{by}", [closure.ref])
     else:
-        executor = line(reading.record.executor) if reading.record.executor else "its executor"
+        executor = line(_start(reading).get("worker") or "") or _named_executor(reading) or "its executor"
         how = "seen to end by" if closure.termination is Termination.UNWOUND else "confirmed by"
         yield claim(f"{word} {token(closure.at)} at the request of {who}, {how} {executor}", [closure.ref])
     if closure.reason:

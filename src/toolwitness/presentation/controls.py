@@ -12,7 +12,6 @@ from toolwitness.policy.retry import Conclusion
 from toolwitness.presentation.facts import asked_amount
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.reading import Reading
-from toolwitness.presentation.times import tokens_in
 from toolwitness.presentation.values import written
 from toolwitness.presentation.words import FORWARD, PASSIVE, action_words
 
@@ -30,10 +29,16 @@ def _control(reading: Reading, control: Control) -> dict[str, Any]:
         "label": _label(reading, control),
         "style": "go" if control.enabled and control.action in FORWARD else "plain",
         "enabled": control.enabled,
-        "why": None if control.enabled else tokens_in(line(control.reason)) or f"Rule {line(control.rule)} does not allow it.",
+        "why": _why(reading, control),
         "fields": _fields(reading, control) if control.enabled else [],
         "binding": dict(control.binding),
     }
+
+
+def _why(reading: Reading, control: Control) -> str | None:
+    """Say why a control is off, or what a person should know before pressing one that is on."""
+    said = reading.own(control.reason)
+    return said or (None if control.enabled else f"rule {line(control.rule)} does not allow it")
 
 
 def _label(reading: Reading, control: Control) -> str:
@@ -42,15 +47,12 @@ def _label(reading: Reading, control: Control) -> str:
     if control.action == "approve" and (amount := asked_amount(reading)):
         return f"{words} {amount}"
     if control.action == "retry":
-        return f"{words} as attempt {line(_bound(control, 'attempt') or reading.record.attempt + 1)}"
-    if control.action == "reverse" and (inverse := _bound(control, "inverse") or _bound(control, "tool")):
-        return f"{words} with {line(inverse)}"
+        return f"{words} as attempt {reading.record.attempt + 1}"
+    if control.action == "reverse" and reading.inverse:
+        return f"{words} with {line(reading.inverse)}"
+    if control.action == "waive_child" and control.binding.get("invocationId"):
+        return f"{words} {reading.label(str(control.binding['invocationId']))}"
     return words
-
-
-def _bound(control: Control, name: str) -> Any:
-    bound = control.binding.get(name)
-    return cast("Mapping[str, Any]", bound).get("tool") if isinstance(bound, Mapping) else bound
 
 
 # ── forms ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,7 +4,8 @@ A disclosure's ``text`` and ``copy`` are exact: what was recorded, digit for dig
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from types import MappingProxyType
+from typing import Any, Final, cast
 
 from toolwitness.core.evidence import Kind
 from toolwitness.core.states import Consequence
@@ -12,7 +13,7 @@ from toolwitness.policy.consequences import CONSEQUENCES as DEMANDS
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words
 from toolwitness.presentation.reading import OUTPUT_VALUES, Reading, value_ref
-from toolwitness.presentation.times import token, tokens_in
+from toolwitness.presentation.times import token
 from toolwitness.presentation.values import SHOWN_BYTES, Text, scalar
 from toolwitness.presentation.words import RECONCILIATIONS, counted
 
@@ -147,6 +148,9 @@ def _result(reading: Reading) -> Iterator[Disclosure]:
         yield _value(reading, "result-rejected", "The result that does not fit", rejected.event.data["result"])
 
 
+_YES_OR_NO: Final = MappingProxyType[Any, str]({True: "yes", False: "no"})
+
+
 def _error(reading: Reading) -> Iterator[Disclosure]:
     outcome = reading.record.outcome
     if outcome is None or "category" not in outcome.data:
@@ -155,7 +159,7 @@ def _error(reading: Reading) -> Iterator[Disclosure]:
     rows = [_row("category", line(said["category"])), _row("detail", reading.plain(said["detail"], cut_at=4000))]
     rows.append(_row("evidence", line(said["evidence_ref"])))
     if said.get("retryable") is not None:
-        rows.append(_row("retryable", "yes, says the tool" if said["retryable"] else "no, says the tool"))
+        rows.append(_row("retryable", f"{_YES_OR_NO.get(said['retryable'], line(said['retryable']))}, says the tool"))
     if said.get("effects"):
         rows.append(_row("effects", reading.plain(said["effects"])))
     yield from _rows("error", "What went wrong", rows)
@@ -245,7 +249,7 @@ def _policy(reading: Reading) -> Rows:
             rows.append(_row("answered", f"{line(asked.answer.kind)} {token(asked.answer.at)} by {who}{reason}"))
     if record.permission is not None:
         said = record.permission
-        reason = f": {tokens_in(line(said['reason']))}" if said.get("reason") else ""
+        reason = f": {reading.own(str(said['reason']))}" if said.get("reason") else ""
         rows.append(_row("not permitted" if said["refused"] else "permitted", f"by rule {line(said['rule'])}{reason}"))
     if record.claim is not None:
         rows.append(_row("permit", f"taken {token(record.claim.at)}"))

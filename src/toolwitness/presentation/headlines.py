@@ -10,7 +10,7 @@ from toolwitness.core.states import State
 from toolwitness.presentation.amounts import money
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.reading import Reading
-from toolwitness.presentation.times import between, span, token, tokens_in
+from toolwitness.presentation.times import between, span, token
 from toolwitness.presentation.words import FINDINGS, RAIL_ONLY, FindingWords, state_words
 
 _LOUDEST_FIRST: Final = (Severity.VIOLATION, Severity.WARNING, Severity.NOTE)
@@ -52,14 +52,13 @@ def _plain(_reading: Reading, finding: Finding) -> FindingWords:
     return FINDINGS[finding.code]
 
 
-def _with_reason(_reading: Reading, finding: Finding) -> FindingWords:
+def _with_reason(reading: Reading, finding: Finding) -> FindingWords:
     """Add the record's own reason to the consequence."""
     words = FINDINGS[finding.code]
-    return words._replace(detail=f"{words.detail} Recorded reason: {_sentence(finding.detail)}")
+    return words._replace(detail=f"{words.detail} Recorded reason: {_sentence(reading.own(finding.detail))}")
 
 
-def _sentence(said: str) -> str:
-    shown = tokens_in(line(said))
+def _sentence(shown: str) -> str:
     return shown if shown.endswith((".", "!", "?")) else f"{shown}."
 
 

@@ -1,5 +1,6 @@
 """What a card is made from: a record, its recorded events, the bytes of its values, the names of what it points at, and who reads it."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,11 +8,14 @@ from functools import cached_property
 from typing import Any, Final, Protocol, cast
 
 from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.findings import Severity
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import EXECUTING, TERMINAL, State
 from toolwitness.core.verdicts import Verdict
 from toolwitness.presentation.foreign import line
+from toolwitness.presentation.times import tokens_in
 from toolwitness.presentation.values import Text, members, read, redacted, scalar
+from toolwitness.presentation.words import EXECUTORS
 
 UNNAMED: Final = frozenset({"", "unrecorded", "unknown"})
 """What stands where nobody recorded who it was."""
@@ -72,6 +76,8 @@ class Reading:
     links: Mapping[str, str] = field(default_factory=dict[str, str])
     redact: Sequence[str] = ()
     """JSON Pointers into the inputs whose values no card shows."""
+    inverse: str = ""
+    """The tool that undoes this one, where policy names a verified one."""
 
     @cached_property
     def by_ref(self) -> Mapping[str, RecordedEvent]:
@@ -129,6 +135,23 @@ class Reading:
         raw = self.values.get(ref) if ref else None
         return None if raw is None else read(raw, ref=ref)
 
+    @cached_property
+    def held_refs(self) -> frozenset[str]:
+        """The references of the events that still wait for an earlier one of their source."""
+        return frozenset(event.ref for waiting in self.record.held.values() for event in waiting.values())
+
+    @cached_property
+    def violation_refs(self) -> frozenset[str]:
+        """The references of the events that show a violation."""
+        return frozenset(ref for f in self.record.findings.values() if f.severity is Severity.VIOLATION for ref in f.refs)
+
+    def own(self, sentence: str) -> str:
+        """Make a sentence of ours from another room ready for a person: times as tokens, other calls by their names."""
+        named = tokens_in(line(sentence))
+        for target in self.links:
+            named = re.sub(rf"(?<!\w){re.escape(target)}(?!\w)", lambda match: self.label(match[0]), named)
+        return named
+
     def inputs(self, said: object) -> Text | None:
         """Read inputs, without what policy redacts."""
         text = self.value(said)
@@ -156,6 +179,14 @@ class Reading:
             if recorded.event.kind == Kind.VALUE_ERASED and recorded.event.data.get("value_ref") == ref:
                 return f"erased by {self.who(recorded.event.data.get('by'))}: {line(recorded.event.data.get('reason'))}"
         return f"not on this card; kept in the record as value {line(ref)}"
+
+
+def place_words(said: Mapping[str, Any]) -> str:
+    """Say where and how a body was started, as far as its start says so: ``on w-1, in a thread``."""
+    executor = str(said.get("executor") or "")
+    how = EXECUTORS.get(executor, "")
+    where = said.get("worker") or ("" if how else executor)
+    return ", ".join(part for part in (f"on {line(where)}" if where else "", how) if part)
 
 
 def value_ref(said: object) -> str:

@@ -8,7 +8,7 @@ from toolwitness.core.evidence import Kind
 from toolwitness.core.states import ClosureKind, Termination
 from toolwitness.presentation.amounts import money
 from toolwitness.presentation.foreign import line
-from toolwitness.presentation.reading import Reading, RecordedEvent
+from toolwitness.presentation.reading import Reading, RecordedEvent, place_words
 from toolwitness.presentation.times import token
 from toolwitness.presentation.words import CLOSURES, counted, deadline_words
 
@@ -54,8 +54,8 @@ def _accepted(reading: Reading, said: Said) -> str:
 
 
 def _started(reading: Reading, said: Said) -> str:
-    where = _given(reading, said, "executor", " on ") or _given(reading, said, "worker", " on ")
-    return f"Started{where}{_given(reading, said, 'lease', ', lease ')}"
+    where = place_words(said)
+    return f"Started{f' {where}' if where else ''}{_given(reading, said, 'lease', ', lease ')}"
 
 
 def _progress(reading: Reading, said: Said) -> str:

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from toolwitness.core.evidence import Event, Kind
-from toolwitness.core.findings import Code, Severity
+from toolwitness.core.findings import Code
 from toolwitness.core.states import Origin, Owner
 from toolwitness.core.transitions import Basis
 from toolwitness.core.verdicts import Verdict
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.reading import Reading, RecordedEvent
 from toolwitness.presentation.sentences import sentence
-from toolwitness.presentation.times import stamp, token, tokens_in
+from toolwitness.presentation.times import stamp, token
 from toolwitness.presentation.words import GAPS, OWNERS, counted
 
 Row = dict[str, Any]
@@ -109,22 +109,18 @@ def _mark(reading: Reading, recorded: RecordedEvent) -> str:
     event = recorded.event
     if recorded.verdict is Verdict.REFUSED:
         return "refused"
-    if any(event.ref == held.ref for waiting in reading.record.held.values() for held in waiting.values()):
+    if event.ref in reading.held_refs:
         return "held"
-    if recorded.basis == Basis.VIOLATION or _raised_violation(reading, event):
+    if recorded.basis == Basis.VIOLATION or event.ref in reading.violation_refs:
         return "violation"
     return "request" if event.kind in REQUESTS else "fact"
-
-
-def _raised_violation(reading: Reading, event: Event) -> bool:
-    return any(event.ref in finding.refs for finding in reading.record.findings.values() if finding.severity is Severity.VIOLATION)
 
 
 def _row(reading: Reading, recorded: RecordedEvent) -> Row:
     event, mark = recorded.event, _mark(reading, recorded)
     text = sentence(reading, recorded)
     if mark == "refused":
-        text = f"{text}. Refused: {tokens_in(line(recorded.reason))}"
+        text = f"{text}. Refused: {reading.own(recorded.reason)}"
     elif recorded.reason.startswith("incomplete:"):
         text = f"{text}. It {line(recorded.reason.removeprefix('incomplete: ').removeprefix(event.kind).strip())} and moves nothing"
     return {
@@ -174,7 +170,7 @@ def _detail(reading: Reading, recorded: RecordedEvent) -> list[dict[str, str]]:
         ("source's time", token(event.time) if event.time else "none given"),
         ("recorded", token(recorded.recorded_time)),
         ("place in the task", str(recorded.task_sequence)),
-        ("verdict", _verdict(recorded)),
+        ("verdict", f"{recorded.verdict}: {reading.own(recorded.reason)}" if recorded.reason else str(recorded.verdict)),
         ("row", f"{recorded.row} ({recorded.basis})" if recorded.row else ""),
         ("origin", "" if event.origin == Origin.SERVER else str(event.origin)),
         ("adapter", line(event.adapter)),
@@ -182,8 +178,3 @@ def _detail(reading: Reading, recorded: RecordedEvent) -> list[dict[str, str]]:
         ("caused by", ", ".join(line(ref) for ref in event.caused_by)),
     )
     return [{"term": term, "text": text} for term, text in given if text]
-
-
-def _verdict(recorded: RecordedEvent) -> str:
-    reason = f": {tokens_in(line(recorded.reason))}" if recorded.reason else ""
-    return f"{recorded.verdict}{reason}"

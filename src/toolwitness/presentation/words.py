@@ -48,6 +48,9 @@ OWNERS: Final = MappingProxyType({
     Owner.PRESENTATION: "presentation",
 })  # fmt: skip  # one line an owner
 
+EXECUTORS: Final = MappingProxyType({"task": "as a task of its own", "thread": "in a thread"})
+"""Kinds of executor that say how a body runs and not where."""
+
 CLOSURES: Final = MappingProxyType({
     ClosureKind.DENIED: "denied",
     ClosureKind.DISMISSED: "dismissed",
@@ -107,6 +110,7 @@ FINDINGS: Final = MappingProxyType({
     Code.LATE_OUTCOME: FindingWords("A result arrived after its end.", "The record keeps its end; what the result stands for must be reconciled."),
     Code.CONFLICTING_OUTCOMES: FindingWords("Two ends are recorded that cannot both be true.", "The first one stands; which one is right must be reconciled."),
     Code.LATE_CLOSURE: FindingWords("An end was recorded too late to count.", "The call had already gone on or ended; that stands."),
+    Code.ACTIVITY_AFTER_END: FindingWords("It was seen at work after its end.", "The record keeps its end; what the call still did must be reconciled."),
     Code.OUTCOME_UNKNOWN: FindingWords("Nobody knows how it ended.", "Contact was lost. It may have finished, failed, or still run."),
     Code.WAITER_GONE: FindingWords("Nobody waits for it any more.", "That proves nothing about the tool: it may still run."),
     Code.COMPLETED_DESPITE_CANCEL: FindingWords("It succeeded although its cancellation was requested.", "The request came too late or was ignored; what it did stands."),
