@@ -236,6 +236,16 @@ async def test_a_cut_text_says_so_and_shows_all_on_request(stage: Stage) -> None
     await expect(element.get_by_text("This is a part of the value")).to_be_visible()
 
 
+async def test_a_value_that_is_not_whole_says_what_is_missing(stage: Stage) -> None:
+    page, element = await stage.bare("tool-call-card")
+    note = "The first 65536 of 90000 bytes. The whole is kept in the record as value val_1."
+    document = card("inv_flight")
+    document["disclosures"][0] |= {"complete": False, "note": note}
+    await show(page, "card", document)
+    await element.get_by_text("Result (2 itineraries").click()
+    await expect(element.locator("[part=incomplete]")).to_have_text(note)
+
+
 async def test_the_rail_marks_facts_gaps_requests_and_violations_in_shape_and_in_words(stage: Stage) -> None:
     page, element = await stage.bare("tool-call-card")
     await show(page, "card", card("inv_rail"))

@@ -34,7 +34,7 @@ async def test_a_task_shows_its_parts_in_order_and_under_what_they_belong_to(sta
     lefts = await element.locator("tool-call-card").evaluate_all("all => all.map(c => c.getBoundingClientRect().left)")
     assert lefts[1] - lefts[0] == 32
     assert "Part of Reserve itinerary it-7." in (await element.locator("tool-call-card").nth(1).locator("[part=meta]").text_content() or "")
-    assert "2 of 5 required parts done" in await element.get_by_role("status").first.inner_text()
+    assert "2 of 5 required parts complete" in await element.get_by_role("status").first.inner_text()
 
 
 async def test_headings_follow_the_level_that_the_host_gives(stage: Stage) -> None:
@@ -151,6 +151,21 @@ async def test_an_approval_goes_out_bound_and_the_card_waits_for_the_record(stag
     await expect(card.locator("[part=chip]")).to_have_text("Awaiting approval")
     await _say(page, "card", _moved(TRIP["cards"][0], state="queued", label="Queued", tone="live", glyph="queued", controls=[]))
     await expect(card.locator("[part=chip]")).to_have_text("Queued")
+
+
+async def test_a_part_is_waived_at_its_own_card_with_a_reason(stage: Stage) -> None:
+    page = await stage.console("task", TRIP)
+    charge = page.locator("tool-call-card", has_text="Charge the deposit")
+    await charge.get_by_role("button", name="Waive").click()
+    await charge.get_by_label("Why the task is complete without it").fill("Nobody needs a deposit")
+    address = "/api/invocations/inv_charge/actions/waive_child"
+    stage.replies[address] = Reply({"accepted": True, "document": {}})
+    stage.replies[f"/api/tasks/{TRIP['id']}?view=card"] = Reply(TRIP)
+    await charge.locator("form").get_by_role("button", name="Waive").click()
+    await expect(charge.locator("form")).to_have_count(0)
+    [sent] = [r for r in stage.asked if r.method == "POST"]
+    body = json.loads(sent.post_data or "")
+    assert body == {"requestId": body["requestId"], "reason": "Nobody needs a deposit"}
 
 
 async def test_a_refused_approval_says_who_was_first(stage: Stage) -> None:

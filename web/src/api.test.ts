@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { actionRequest, pageOf, snapshotAddress, streamAddress } from "./api.ts";
+import { actionAddress, pageOf, snapshotAddress, streamAddress } from "./api.ts";
 import type { ActionDetail } from "./events.ts";
 
 const detail = (more: Partial<ActionDetail>): ActionDetail => ({
@@ -9,18 +9,17 @@ const detail = (more: Partial<ActionDetail>): ActionDetail => ({
 });
 
 test("a decision goes to its invocation", () => {
-  assert.deepEqual(actionRequest("/m", detail({}), "t1"), { address: "/m/api/invocations/inv_1/actions/approve", body: '{"requestId":"r1"}' });
+  assert.equal(actionAddress("/m", detail({})), "/m/api/invocations/inv_1/actions/approve");
 });
 
-test("a part is waived at its task, and named", () => {
-  const expected = { address: "/m/api/tasks/t1/actions/waive", body: '{"invocationId":"inv_1","requestId":"r1"}' };
-  assert.deepEqual(actionRequest("/m", detail({ action: "waive_child" }), "t1"), expected);
-  const bound = detail({ id: "t1", subject: "task", action: "waive_child", binding: { invocationId: "inv_2" }, body: '{"invocationId":"inv_2","requestId":"r1"}' });
-  assert.deepEqual(actionRequest("/m", bound, null), { address: "/m/api/tasks/t1/actions/waive", body: bound.body });
+test("a control of the task goes to the part that it is bound to, and otherwise to the task", () => {
+  const bound = detail({ id: "t1", subject: "task", action: "waive_child", binding: { invocationId: "inv_2" } });
+  assert.equal(actionAddress("/m", bound), "/m/api/invocations/inv_2/actions/waive_child");
+  assert.equal(actionAddress("/m", detail({ id: "t1", subject: "task", action: "stop" })), "/m/api/tasks/t1/actions/stop");
 });
 
 test("ids are escaped in addresses", () => {
-  assert.equal(actionRequest("", detail({ id: "a/b?c" }), null).address, "/api/invocations/a%2Fb%3Fc/actions/approve");
+  assert.equal(actionAddress("", detail({ id: "a/b?c" })), "/api/invocations/a%2Fb%3Fc/actions/approve");
 });
 
 test("each page has its snapshot, and the stream is narrowed to the task that is shown", () => {

@@ -44,18 +44,12 @@ export function streamAddress(base: string, page: Page, cursor: string | null): 
   return `${base}/api/stream${text ? `?${text}` : ""}`;
 }
 
-/** The address and the body of a request; a part is waived at its task. */
-export function actionRequest(base: string, detail: ActionDetail, task: string | null): { address: string; body: string } {
-  const id = encodeURIComponent(detail.id);
-  if (detail.subject === "task") {
-    const action = detail.action === "waive_child" ? "waive" : detail.action;
-    return { address: `${base}/api/tasks/${id}/actions/${encodeURIComponent(action)}`, body: detail.body };
-  }
-  if (detail.action === "waive_child" && task) {
-    const named = "invocationId" in detail.binding ? detail.body : `{"invocationId":${JSON.stringify(detail.id)},${detail.body.slice(1)}`;
-    return { address: `${base}/api/tasks/${encodeURIComponent(task)}/actions/waive`, body: named };
-  }
-  return { address: `${base}/api/invocations/${id}/actions/${encodeURIComponent(detail.action)}`, body: detail.body };
+/** The address of a request: a control of the task that is bound to one of its parts goes to that part. */
+export function actionAddress(base: string, { id, subject, action, binding }: ActionDetail): string {
+  const part = typeof binding.invocationId === "string" ? binding.invocationId : null;
+  const place = part ?? (subject === "invocation" ? id : null);
+  const where = place === null ? `tasks/${encodeURIComponent(id)}` : `invocations/${encodeURIComponent(place)}`;
+  return `${base}/api/${where}/actions/${encodeURIComponent(action)}`;
 }
 
 /**

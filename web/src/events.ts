@@ -10,7 +10,7 @@ export interface ActionDetail {
   reason: string | null;
   /** The answers as typed; JSON answers are JSON text. */
   fields: Readonly<Record<string, string>>;
-  /** What the decision is bound to, as the card gave it. */
+  /** What the control is bound to, as the card gave it; a part's id (`invocationId`) where the task offers it. */
   binding: Readonly<Record<string, unknown>>;
   approvalId: string | null;
   inputsDigest: string | null;

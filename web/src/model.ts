@@ -47,12 +47,16 @@ export interface Disclosure {
   id: string; title: string; kind: "rows" | "json" | "text" | "list";
   rows?: readonly { term: string; text: string }[] | null; value?: unknown; text?: string | null;
   complete?: boolean; copy?: string | null;
+  /** What is missing from the value here, and where it is. */
+  note?: string | null;
 }
 
 /** One line of the evidence rail. */
 export interface TimelineRow {
   mark: "fact" | "gap" | "request" | "violation" | "refused" | "held";
   at?: string | null; text: string; owner?: string | null; ref?: string | null;
+  /** Every reference of a line that draws several events together. */
+  refs?: EvidenceRefs | null;
   detail?: readonly { term: string; text: string }[];
 }
 
@@ -64,7 +68,7 @@ export interface Card {
   lineage?: readonly Pointer[]; blocked?: readonly Pointer[]; deadline?: Deadline | null;
   controls?: readonly Control[]; disclosures?: readonly Disclosure[];
   timeline?: { title: string; rows: readonly TimelineRow[] } | null;
-  output?: { text: string; chunks: number; order?: number } | null;
+  output?: { text: string; chunks: number; order?: number; complete?: boolean; note?: string | null } | null;
   progress?: { text: string; percent?: number | null; order?: number } | null;
   depth?: number;
 }
@@ -85,7 +89,7 @@ export interface TaskRow {
 export interface Inbox { title: string; items: readonly Card[]; empty?: string }
 
 /** An RFC 9457 problem document, as far as it is shown. */
-export interface Problem { title?: string; detail?: string; code?: string; winner?: unknown }
+export interface Problem { title?: string; detail?: string; code?: string; remedy?: string }
 
 interface Versioned { id: string; version: number }
 

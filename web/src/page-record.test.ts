@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Card, TaskCard, TaskRow } from "./model.ts";
-import { apply, join, type Page } from "./page-record.ts";
+import { apply, join, waitingOn, type Page } from "./page-record.ts";
 
 const card = (id: string, version: number, more: Partial<Card> = {}): Card =>
   ({ id, task: "t1", version, title: id, tool: "x", attempt: 1, state: "running", label: "Running", tone: "live", glyph: "running", ...more });
@@ -63,4 +63,10 @@ test("what leaves the inbox while it is open is kept as answered and still moves
   const later = apply(after, { kind: "card", card: card("a", 3, { state: "running" }) }).page;
   assert.ok(later.view === "inbox");
   assert.equal(later.answered[0]?.state, "running");
+});
+
+test("what waits is counted where the page tells it, and unknown elsewhere", () => {
+  assert.equal(waitingOn({ view: "tasks", tasks: [{ ...row("a", "A"), waiting: 2 }, row("b", "B"), { ...row("c", "C"), waiting: 1 }] }), 3);
+  assert.equal(waitingOn({ view: "inbox", inbox: { title: "Inbox", items: [card("a", 1)] }, answered: [] }), 1);
+  assert.equal(waitingOn({ view: "invocation", card: card("a", 1) }), null);
 });

@@ -91,12 +91,11 @@ function chooseNewer(held: Card | undefined, fresh: Card): Card {
   return same(held, placed) ? held : placed;
 }
 
-/** The cards that a page shows, in order. */
-export function cardsOf(page: Page): readonly Card[] {
+/** How many calls wait for a person, as far as the page itself tells; null where it does not. */
+export function waitingOn(page: Page): number | null {
   switch (page.view) {
-    case "tasks": return [];
-    case "task": return page.task.cards;
-    case "inbox": return [...page.inbox.items, ...page.answered];
-    case "invocation": return [page.card];
+    case "tasks": return page.tasks.reduce((sum, { waiting }) => sum + (waiting ?? 0), 0);
+    case "inbox": return page.inbox.items.length;
+    default: return null;
   }
 }

@@ -42,6 +42,6 @@ const sentence = (text: string): string => (/[.!?…。؟]$/.test(text.trim()) ?
 export function refusalStrip(refusal: Refusal | null, dismiss: () => void): TemplateResult {
   return html`<div class="alert" role="alert">${refusal ? html`<div class="strip finding warning" part="refusal">
     ${markGlyph("refused")}<p><b dir="auto">${refusal.label}: ${prose(sentence(refusal.problem.title ?? words.refused))}</b>
-    <span dir="auto">${prose(refusal.problem.detail ?? "")}</span></p>
+    <span dir="auto">${prose([refusal.problem.detail, refusal.problem.remedy].filter(Boolean).join(" "))}</span></p>
     <button type="button" class="link" @click=${dismiss}>${words.dismissNotice}</button></div>` : nothing}</div>`;
 }

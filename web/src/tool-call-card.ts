@@ -20,7 +20,7 @@ import { cardStyles } from "./tool-call-card.styles.ts";
 type Drawn = TemplateResult | typeof nothing;
 
 const evidence = "evidence";
-const output = "output";
+const output = "output-so-far";
 
 /**
  * Draws one invocation of a tool: what it is for, what state its evidence puts it in, what is known to be wrong, what a
@@ -173,7 +173,8 @@ export class ToolCallCard extends LitElement {
 
   #output(card: Card): Drawn {
     if (!card.output) return nothing;
-    return disclosureView({ id: output, title: words.outputSoFar(card.output.chunks), kind: "text", text: card.output.text, complete: true }, this.#reading);
+    const { text, chunks, complete = true, note = null } = card.output;
+    return disclosureView({ id: output, title: words.outputSoFar(chunks), kind: "text", text, complete, note }, this.#reading);
   }
 
   #timeline({ timeline }: Card): Drawn {

@@ -1,10 +1,10 @@
 import { LitElement, html, nothing, type TemplateResult } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import { actionRequest, ask, pageOf, snapshotAddress, streamAddress, type Boot } from "./api.ts";
+import { actionAddress, ask, pageOf, snapshotAddress, streamAddress, type Boot } from "./api.ts";
 import { spokenTime } from "./clock.ts";
 import type { Answer, ToolActionEvent } from "./events.ts";
 import { LiveStream, type Currency } from "./live.ts";
-import { apply, cardsOf, join, type Message, type Page } from "./page-record.ts";
+import { apply, join, waitingOn, type Message, type Page } from "./page-record.ts";
 import { markGlyph } from "./glyphs.ts";
 import { words } from "./words.ts";
 import { consoleStyles } from "./tool-console.styles.ts";
@@ -46,7 +46,7 @@ export class ToolConsole extends LitElement {
     if (!this.#boot) return;
     if (!this.page) {
       this.page = pageOf(this.#boot.view, this.#boot.data);
-      this.waiting = this.#boot.waiting ?? (this.page.view === "inbox" ? this.page.inbox.items.length : null);
+      this.waiting = this.#boot.waiting ?? waitingOn(this.page);
     }
     const { base, cursor } = this.#boot;
     const { page } = this;
@@ -162,9 +162,7 @@ export class ToolConsole extends LitElement {
   async #ask(event: ToolActionEvent): Promise<void> {
     const { detail } = event;
     if (!this.#boot || !this.page || passive.has(detail.action)) return;
-    const task = cardsOf(this.page).find(({ id }) => id === detail.id)?.task ?? null;
-    const { address, body } = actionRequest(this.#boot.base, detail, task);
-    const answer = await ask(address, body, detail.requestId, this.#boot.csrf ?? "");
+    const answer = await ask(actionAddress(this.#boot.base, detail), detail.body, detail.requestId, this.#boot.csrf ?? "");
     if (answer.outcome === "recorded" && this.currency.state !== "live") await this.#renew();
     this.#tell(answer);
   }

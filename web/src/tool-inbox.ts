@@ -27,7 +27,7 @@ import { inboxStyles } from "./tool-inbox.styles.ts";
  * @method refresh - Reads `src` again.
  *
  * @fires {ToolActionEvent} tool-action @fires {ToolGotoEvent} tool-goto
- * @csspart title @csspart count @csspart cards @csspart empty @csspart answered
+ * @csspart title @csspart empty @csspart cards @csspart answered
  */
 @customElement("tool-inbox")
 export class ToolInbox extends LitElement {
@@ -56,10 +56,9 @@ export class ToolInbox extends LitElement {
   protected override render(): TemplateResult {
     const { inbox } = this;
     if (!inbox) return html`${this.#source.view()}`;
-    const waiting = inbox.items.length;
     return html`<section aria-labelledby="title">
       ${heading(this.headingLevel, html`<span dir="auto">${inbox.title}</span>`)}
-      <p class="count" part="count" role="status">${waiting === 0 ? inbox.empty ?? words.inboxEmpty : words.waiting(waiting)}</p>
+      <p class="empty" part="empty" role="status">${inbox.items.length === 0 ? inbox.empty ?? words.inboxEmpty : nothing}</p>
       <ol class="cards" part="cards">${repeat(this.#all(inbox), ({ card }) => card.id, ({ card, first }) => html`<li>
         ${first ? html`<p class="answered" part="answered">${words.answered}</p>` : nothing}${this.#card(card)}</li>`)}</ol>
     </section>`;

@@ -15,7 +15,6 @@ const own = css`
   .summary, .at { font-size: 13px; color: var(--_ink-2); }
   .at { text-align: end; }
   li .chip { justify-self: end; }
-  .at b { font-weight: 560; color: var(--_wait); }
   @container list (max-width: 520px) {
     li { grid-template-columns: minmax(0, 1fr); }
     li .chip { justify-self: start; }

@@ -10,7 +10,7 @@ import { words } from "./words.ts";
 import { taskListStyles } from "./tool-task-list.styles.ts";
 
 /**
- * Draws tasks, one line each: its title, its state, what its parts add up to, and how many of them wait for a person.
+ * Draws tasks, one line each: its title, its state, and what its parts add up to.
  *
  * @element tool-task-list
  *
@@ -44,7 +44,7 @@ export class ToolTaskList extends LitElement {
     const title = html`<span dir="auto">${row.title}</span>`;
     return html`<p class="title">${href ? html`<a href=${href}>${title}</a>` : title}</p>${chip(row)}
       <p class="summary" dir="auto">${prose(row.summary ?? "")}</p>
-      <p class="at">${row.waiting ? html`<b>${words.waiting(row.waiting)}</b> · ` : nothing}${timeElement(row.at)}</p>`;
+      <p class="at">${timeElement(row.at)}</p>`;
   }
 }
 

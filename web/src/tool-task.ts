@@ -1,7 +1,7 @@
 import { LitElement, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
-import type { Card, TaskCard } from "./model.ts";
+import type { Card, Control, TaskCard } from "./model.ts";
 import { same } from "./model.ts";
 import { Asking } from "./card/asking.ts";
 import { controlsView } from "./card/controls.ts";
@@ -98,7 +98,8 @@ export class ToolTask extends LitElement {
 
   #aside(task: TaskCard): TemplateResult | typeof nothing {
     const findings = task.findings ?? [];
-    const controls = task.controls ?? [];
+    const shown = new Set(task.cards.map(({ id }) => id));
+    const controls = (task.controls ?? []).filter((control) => !shown.has(partOf(control)));
     if (findings.length === 0 && controls.length === 0 && !this.#asking.refusal) return nothing;
     return html`<div class="aside">${findings.map((finding) => findingStrip(finding, nothing))}
       ${controlsView(this.#asking, controls, null)}${refusalStrip(this.#asking.refusal, () => this.#asking.dismissRefusal())}</div>`;
@@ -106,7 +107,9 @@ export class ToolTask extends LitElement {
 
   #place(task: TaskCard, card: Card, index: number): TemplateResult {
     const depth = card.depth ?? 0;
-    return html`<li style="--depth:${depth}" part="card-slot"><tool-call-card .card=${card} heading-level=${this.headingLevel + 1}
+    const own = (task.controls ?? []).filter((control) => partOf(control) === card.id);
+    const drawn = own.length === 0 ? card : { ...card, controls: [...(card.controls ?? []), ...own] };
+    return html`<li style="--depth:${depth}" part="card-slot"><tool-call-card .card=${drawn} heading-level=${this.headingLevel + 1}
       link-pattern=${this.linkPattern ?? nothing} within=${parentTitle(task.cards, index) ?? nothing}></tool-call-card></li>`;
   }
 
@@ -119,6 +122,12 @@ export class ToolTask extends LitElement {
   #cards(): ToolCallCard[] {
     return [...this.renderRoot.querySelectorAll<ToolCallCard>("tool-call-card")];
   }
+}
+
+/** The part that a control of the task is about; it is shown at that part's card, where a person sees why. */
+function partOf(control: Control): string {
+  const part = control.binding?.invocationId;
+  return typeof part === "string" ? part : "";
 }
 
 /** The title of the nearest card before this one that stands less far in. */

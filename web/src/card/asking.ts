@@ -19,6 +19,10 @@ const textOf = (binding: Readonly<Record<string, unknown>>, name: string): strin
   return typeof value === "string" ? value : null;
 };
 
+/** The part of a binding that a decision must repeat; the rest only says where it goes. */
+const bound = (binding: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(["approvalId", "inputsDigest"].flatMap((name) => { const text = textOf(binding, name); return text ? [[name, text]] : []; }));
+
 export class Asking implements ReactiveController {
   /** The key of the control whose form is open. */
   open: string | null = null;
@@ -132,7 +136,7 @@ export class Asking implements ReactiveController {
       ...this.#subject(), action: control.action, reason,
       fields: Object.fromEntries(answers.map(({ name, text }) => [name, text])),
       binding, approvalId: textOf(binding, "approvalId"), inputsDigest: textOf(binding, "inputsDigest"), requestId,
-      body: actionBody({ binding, requestId, reason, typed: answers }),
+      body: actionBody({ binding: bound(binding), requestId, reason, typed: answers }),
     }));
   }
 

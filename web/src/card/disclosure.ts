@@ -68,8 +68,8 @@ function head(disclosure: Disclosure, reading: Reading): TemplateResult {
     <span role="status" class="quiet">${reading.said.get(disclosure.id) ?? nothing}</span></p>`;
 }
 
-const note = ({ complete }: Disclosure): TemplateResult | typeof nothing =>
-  complete === false ? html`<p class="note" part="incomplete">${words.incomplete}</p>` : nothing;
+const note = ({ complete, note: said }: Disclosure): TemplateResult | typeof nothing =>
+  complete === false || said ? html`<p class="note" part="incomplete">${prose(said ?? words.incomplete)}</p>` : nothing;
 
 const plain = (item: unknown): string => (typeof item === "string" ? item : JSON.stringify(item));
 

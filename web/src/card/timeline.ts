@@ -8,11 +8,13 @@ import { words } from "../words.ts";
 
 type Drawn = TemplateResult | typeof nothing;
 
+const refsOf = (row: TimelineRow): EvidenceRefs => row.refs ?? (row.ref ? [row.ref] : []);
+
 /** Finds the lines of the rail on which a claim rests, counted from 1. */
 export function lineNumbers(rows: readonly TimelineRow[], refs: EvidenceRefs | undefined): number[] {
   if (!refs?.length) return [];
   const wanted = new Set(refs);
-  return rows.flatMap((row, index) => (row.ref && wanted.has(row.ref) ? [index + 1] : []));
+  return rows.flatMap((row, index) => (refsOf(row).some((ref) => wanted.has(ref)) ? [index + 1] : []));
 }
 
 /** Writes line numbers as a footnote does: `1`, `2, 5`, `3–7`. */
