@@ -15,26 +15,37 @@ def encode(document: Any) -> bytes:
     Raises:
         ValueError: a number in it is not finite, which JSON cannot say.
     """
+    encoded = encode_built(document)
+    # orjson writes null for NaN and the infinities. Where a null is seen, and only there, it is worth a look.
+    return _encode_slowly(document) if b"null" in encoded and _holds_fractions(document) else encoded
+
+
+def encode_built(document: Any) -> bytes:
+    """Give the JSON bytes of a document that was built here, where no number can be other than finite.
+
+    Its fields come from events, which hold no fractions, and its values through ``loads_strict``, which refuses them.
+    """
     try:
-        encoded = orjson.dumps(document)
+        return orjson.dumps(document)
     except TypeError:
         return _encode_slowly(document)
-    # orjson writes null for NaN and the infinities. Where a null is seen, and only there, it is worth a look.
-    if b"null" in encoded and _holds_fractions(document):
-        return _encode_slowly(document)
-    return encoded
 
 
 def _encode_slowly(document: Any) -> bytes:
     return json.dumps(document, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def _holds_fractions(node: Any) -> bool:
-    if isinstance(node, dict):
-        return any(map(_holds_fractions, cast("dict[str, Any]", node).values()))
-    if isinstance(node, list | tuple):
-        return any(map(_holds_fractions, cast("list[Any]", node)))
-    return isinstance(node, float)
+def _holds_fractions(document: Any) -> bool:
+    stack: list[Any] = [document]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            stack.extend(cast("dict[str, Any]", node).values())
+        elif isinstance(node, list | tuple):
+            stack.extend(cast("list[Any]", node))
+        elif type(node) is float:
+            return True
+    return False
 
 
 def join(fragments: Iterable[bytes]) -> bytes:

@@ -19,7 +19,9 @@ def text(given: Any) -> str:
 
 def text_or_none(given: Any) -> str | None:
     """Give a text, or ``None`` where it is absent or empty."""
-    return text(given) or None
+    if given is None or given == "":
+        return None
+    return given if isinstance(given, str) else str(given)
 
 
 def texts(given: Any) -> list[str]:
@@ -33,9 +35,9 @@ def texts(given: Any) -> list[str]:
 
 def reference(given: Any) -> str | None:
     """Give the reference of a value that lies beside its event, or ``None`` where this is no reference."""
-    if not isinstance(given, Mapping):
+    if not isinstance(given, dict):
         return None
-    ref = cast("Mapping[str, Any]", given).get("ref")
+    ref = cast("dict[str, Any]", given).get("ref")
     return ref if isinstance(ref, str) and ref else None
 
 

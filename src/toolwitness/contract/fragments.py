@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from toolwitness.contract.document import build_invocation_document, task_entry, task_section
-from toolwitness.contract.encode import encode, join
+from toolwitness.contract.encode import encode_built, join
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.task import TaskRecord, blocked_by
 
@@ -43,14 +43,14 @@ class Fragments:
     def task(self, task: TaskRecord, records: Mapping[str, InvocationRecord], *, not_retryable: Sequence[str] = ()) -> bytes:
         """Give the task document, of which only the changed attempts are encoded anew."""
         entries = join(self.entry(record, blocked=blocked_by(record, task, records)) for record in records.values())
-        section = encode(task_section(task, records, not_retryable=not_retryable))
+        section = encode_built(task_section(task, records, not_retryable=not_retryable))
         return section[:-1] + b',"invocations":' + entries + b"}"
 
     def _get(self, what: str, record: InvocationRecord, beside: tuple[str, ...], build: Callable[[], dict[str, Any]]) -> bytes:
         key, version = (what, record.id), (record.version, beside)
         known = self._made.pop(key, None)
         if known is None or known[0] != version:
-            known = (version, encode(build()))
+            known = (version, encode_built(build()))
             self.made += 1
         self._made[key] = known
         if len(self._made) > self._keep:

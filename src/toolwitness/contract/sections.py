@@ -40,7 +40,7 @@ def expected_transitions(state: State | None) -> tuple[str, ...]:
 def rows(given: Any) -> list[Mapping[str, Any]]:
     """Give the objects of a list, whatever else a stranger put into it."""
     rows = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else ()
-    return [cast("Mapping[str, Any]", row) for row in rows if isinstance(row, Mapping)]
+    return [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]
 
 
 def request_section(request: Request) -> dict[str, Any]:
