@@ -7,10 +7,13 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final
 
+from toolwitness.core.endings import believable
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import BEFORE_DISPATCH, ClosureKind, Deadline, Origin, State, Termination
+from toolwitness.core.states import BEFORE_DISPATCH, ClosureKind, Deadline, Origin, Owner, State, Validation
 from toolwitness.core.transitions import Condition as C
+
+_CHECKS: Final = frozenset(Validation)
 
 Reader = Callable[[InvocationRecord, Event], C]
 
@@ -23,33 +26,51 @@ def _inputs_accepted(_record: InvocationRecord, event: Event) -> C:
     return C.UNRESOLVED if event.data.get("unresolved") else C.RESOLVED
 
 
-def _dispatch(record: InvocationRecord, _event: Event) -> C:
+def _accepted(record: InvocationRecord, _event: Event) -> C:
     """Read under which authority a runtime acted: an unanswered approval counts before anything else."""
-    if record.open_approval is not None or (record.approval is not None and not record.granted):
+    if record.ungranted is not None:
         return C.UNANSWERED
     if record.claim is not None:
         return C.CLAIMED
     return C.UNCLAIMED if record.governed else C.UNOBSERVED
 
 
+def _started(record: InvocationRecord, event: Event) -> C:
+    known = bool(record.proposal or record.starts)
+    return C.OTHER_ATTEMPT if known and event.data["attempt"] != record.attempt else _accepted(record, event)
+
+
 def _heartbeat(record: InvocationRecord, event: Event) -> C:
-    same = event.data.get("attempt") == record.attempt
-    live = record.lease in {"", event.data.get("lease")}
-    return C.LIVE_LEASE if same and live else C.BARE
+    known = bool(record.proposal or record.starts or record.lease)
+    same = not known or event.data["attempt"] == record.attempt
+    return C.LIVE_LEASE if same and record.lease in {"", event.data["lease"]} else C.BARE
+
+
+def _output(record: InvocationRecord, event: Event) -> C:
+    return C.REPEATED if event.data["order"] <= record.output_order else C.ALWAYS
+
+
+def _progress(record: InvocationRecord, event: Event) -> C:
+    return C.REPEATED if event.data["order"] <= record.progress_order else C.ALWAYS
 
 
 def _part(_record: InvocationRecord, event: Event) -> C:
-    return C.WORK_OPEN if event.data.get("open") else C.WORK_CLOSED
+    return C.WORK_OPEN if event.data["open"] else C.WORK_CLOSED
 
 
-def _succeeded(_record: InvocationRecord, event: Event) -> C:
-    return C.RESULT_REJECTED if event.data.get("validation") == "rejected" else C.RESULT_ACCEPTED
+def _succeeded(record: InvocationRecord, event: Event) -> C:
+    """Read whether a result may count: not when policy has rejected one, and not on a word about its check that we do not know (R11)."""
+    word = event.data.get("validation") or Validation.UNDECLARED
+    passed = word in _CHECKS and word != Validation.REJECTED
+    return C.RESULT_ACCEPTED if passed and not record.result_rejected else C.RESULT_REJECTED
 
 
-def _closed(_record: InvocationRecord, event: Event) -> C:
+def _closed(record: InvocationRecord, event: Event) -> C:
     if event.origin is not Origin.SERVER:
         return C.CLIENT_MADE
-    kind = event.data.get("kind")
+    if record.claim is not None:
+        return C.DISPATCHED
+    kind = event.data["kind"]
     if kind == ClosureKind.ANSWERED_BY_HUMAN:
         return C.ANSWERED_BY_HUMAN
     return C.OWNED if kind in {ClosureKind.DENIED, ClosureKind.DISMISSED, ClosureKind.WITHDRAWN} else C.BARE
@@ -59,36 +80,47 @@ def _acknowledged(record: InvocationRecord, event: Event) -> C:
     """Read whether an acknowledgement may be believed: never ``unwound`` for a body in a thread, never one that a client made up."""
     if event.origin is not Origin.SERVER:
         return C.CLIENT_MADE
-    termination = event.data.get("termination")
-    if termination == Termination.CONFIRMED:
-        return C.OWNED
-    return C.OWNED if termination == Termination.UNWOUND and record.cancel_support != "thread" else C.BARE
+    return C.OWNED if believable(record, event.data["termination"]) else C.BARE
 
 
 def _elapsed(record: InvocationRecord, event: Event) -> C:
     """Read whether the deadline belongs to the phase that the invocation is in."""
-    which, state = event.data.get("deadline"), record.state
+    which = event.data["deadline"]
     if which == Deadline.RESULT:
-        return C.PHASE_DEADLINE if state in BEFORE_DISPATCH else C.RESULT_DEADLINE
-    if which == Deadline.APPROVAL:
-        named = event.data.get("approval_id")
-        waiting = record.open_approval
-        mine = waiting is not None and named in {None, waiting.id}
-        return C.PHASE_DEADLINE if mine and state is State.AWAITING_APPROVAL else C.OTHER_DEADLINE
-    if which == Deadline.INPUT:
-        return C.PHASE_DEADLINE if state in {State.AWAITING_INPUT, State.PROPOSED} else C.OTHER_DEADLINE
-    if which == Deadline.QUEUE_START:
-        started = bool(record.starts)
-        return C.OTHER_DEADLINE if started or record.open_approval else C.PHASE_DEADLINE
-    return C.OTHER_DEADLINE
+        return C.PHASE_DEADLINE if record.state in BEFORE_DISPATCH else C.RESULT_DEADLINE
+    mine = {
+        Deadline.APPROVAL: _approval_is_due,
+        Deadline.INPUT: _input_is_due,
+        Deadline.QUEUE_START: _start_is_due,
+    }.get(which)
+    return C.PHASE_DEADLINE if mine is not None and mine(record, event) else C.OTHER_DEADLINE
+
+
+def _approval_is_due(record: InvocationRecord, event: Event) -> bool:
+    waiting = record.open_approval
+    named = event.data.get("approval_id")
+    return waiting is not None and named in {None, "", waiting.id} and record.state is State.AWAITING_APPROVAL
+
+
+def _input_is_due(record: InvocationRecord, event: Event) -> bool:
+    return record.input_request is not None and record.state in BEFORE_DISPATCH
+
+
+def _start_is_due(record: InvocationRecord, event: Event) -> bool:
+    """Tell whether a start is still owed: it is not while an approval is, and policy cannot say so once the permit is claimed."""
+    if record.starts or record.ungranted is not None:
+        return False
+    return record.claim is None or event.owner is Owner.RUNTIME
 
 
 _READERS: Final = MappingProxyType({
     Kind.PROPOSED: _proposal,
     Kind.INPUTS_ACCEPTED: _inputs_accepted,
-    Kind.ACCEPTED: _dispatch,
-    Kind.STARTED: _dispatch,
+    Kind.ACCEPTED: _accepted,
+    Kind.STARTED: _started,
     Kind.HEARTBEAT: _heartbeat,
+    Kind.OUTPUT: _output,
+    Kind.PROGRESS: _progress,
     Kind.PART_COMPLETED: _part,
     Kind.SUCCEEDED: _succeeded,
     Kind.CLOSED: _closed,
@@ -98,6 +130,6 @@ _READERS: Final = MappingProxyType({
 
 
 def condition_of(record: InvocationRecord, event: Event) -> C:
-    """Give the one condition that holds for ``event`` on ``record`` as it stands before the event."""
+    """Give the one condition that holds for ``event``, which is whole and well-formed, on ``record`` as it stands before the event."""
     reader = _READERS.get(event.kind)  # type: ignore[call-overload]  # a foreign kind is simply not a key
     return reader(record, event) if reader else C.ALWAYS

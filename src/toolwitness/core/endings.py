@@ -6,66 +6,71 @@ Terminal is final (R4): what comes later is kept, stands in the headline as a fi
 from types import MappingProxyType
 from typing import Final
 
+from toolwitness.core.decisions import settle_waiting
+from toolwitness.core.entries import Answer, Closure, Outcome
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import OPENS_RECONCILIATION, Code
-from toolwitness.core.record import Answer, Closure, InvocationRecord, Outcome
-from toolwitness.core.states import TERMINAL, ClosureKind, Consequence, Deadline, Reconciliation, State, Termination
+from toolwitness.core.record import InvocationRecord
+from toolwitness.core.states import EXECUTING, TERMINAL, ClosureKind, Consequence, Deadline, Origin, Reconciliation, State, Termination
 
 _HARMLESS: Final = frozenset({Consequence.READ_ONLY, Consequence.PERMISSION_GATED})
+_CLOSURES: Final = frozenset(ClosureKind)
+_DEADLINES: Final = frozenset(Deadline)
 
 
 def _closed(record: InvocationRecord, event: Event, at: str) -> None:
-    """Keep a closure before dispatch, and answer the approval that it closes."""
-    if record.state in TERMINAL or record.claim is not None or record.starts:
+    """Say why a closure that closes nothing does not; one that does is kept when the state is entered."""
+    if event.data["kind"] not in _CLOSURES:
+        record.raise_finding(Code.UNKNOWN_WORD, f"a closure of the unknown kind {event.data['kind']!r}", event.ref)
+    elif record.state in TERMINAL:
+        record.raise_finding(Code.LATE_CLOSURE, f"a closure was recorded after the end ({record.state})", event.ref)
+    elif record.claim is not None or record.state is State.QUEUED or record.state in EXECUTING:
         record.raise_finding(Code.LATE_CLOSURE, "a closure before dispatch was recorded after dispatch", event.ref)
-        return
-    data = event.data
-    kind = next((k for k in ClosureKind if k == data["kind"]), None)
-    if kind is None:
-        return
-    record.closure = Closure(
-        kind, str(data.get("owner_name") or event.owner), data["initiator"], data["scope"], data["reason"], data["at"], event.ref,
-        replaced_by=str(data.get("replaced_by") or ""),
-    )  # fmt: skip  # positional facts in one line
-    record.replaced_by = record.closure.replaced_by or record.replaced_by
-    waiting = record.open_approval
-    if waiting is not None:
-        waiting.answer = Answer(kind.value, data["initiator"], event.ref, at, data["reason"])
+
+
+def believable(record: InvocationRecord, termination: object) -> bool:
+    """Tell whether an executor can know this termination: nobody has seen the task of a threaded body unwind."""
+    return termination == Termination.CONFIRMED or (termination == Termination.UNWOUND and record.cancel_support != "thread")
 
 
 def _acknowledged(record: InvocationRecord, event: Event, at: str) -> None:
-    """Keep an acknowledged termination; doubt one that the executor cannot have seen."""
-    data = event.data
-    termination = next((t for t in Termination if t == data["termination"]), None)
-    if termination is None or (termination is Termination.UNWOUND and record.cancel_support == "thread"):
-        record.raise_finding(Code.ACKNOWLEDGEMENT_DOUBTED, f"termination {data['termination']!r} cannot be believed of this body", event.ref)
-        return
-    if record.closure is None and record.state not in TERMINAL:
-        record.closure = Closure(
-            ClosureKind.TERMINATED, "executor", data["initiator"], data["scope"], data["reason"], data["at"], event.ref, termination
-        )
+    """Count a believed termination as an end of the body; doubt one that the executor cannot have seen."""
+    if believable(record, event.data["termination"]):
+        if event.origin is Origin.SERVER:
+            record.ends.append(event.ref)
+    else:
+        detail = f"termination {event.data['termination']!r} cannot be believed of this body"
+        record.raise_finding(Code.ACKNOWLEDGEMENT_DOUBTED, detail, event.ref)
 
 
 def _succeeded(record: InvocationRecord, event: Event, at: str) -> None:
-    if record.outcome is None and record.state not in TERMINAL:
-        record.outcome = Outcome(event.data, event.ref, at)
+    record.ends.append(event.ref)
+    if event.data.get("validation") == "rejected":
+        _rejected(record, event, at)
 
 
 def _failed(record: InvocationRecord, event: Event, at: str) -> None:
-    if record.outcome is None and record.state not in TERMINAL:
-        record.outcome = Outcome(event.data, event.ref, at)
+    record.ends.append(event.ref)
 
 
 def _elapsed(record: InvocationRecord, event: Event, at: str) -> None:
-    which = event.data["deadline"]
-    if which == Deadline.APPROVAL and (waiting := record.open_approval) is not None:
+    """Close the question whose deadline this was: the approval that it names, or what a running call had asked for."""
+    which, waiting = event.data["deadline"], record.open_approval
+    if which not in _DEADLINES:
+        record.raise_finding(Code.UNKNOWN_WORD, f"a deadline of the unknown kind {which!r}", event.ref)
+    if which == Deadline.APPROVAL:
+        if waiting is None or event.data.get("approval_id") not in {None, "", waiting.id}:
+            return
         waiting.answer = Answer("expired", event.owner, event.ref, at)
+    if which == Deadline.INPUT and (record.state is State.QUEUED or record.state in EXECUTING):
+        record.input_request = None
     record.deadlines.pop(which, None)
+    settle_waiting(record)
 
 
 def _lost(record: InvocationRecord, event: Event, at: str) -> None:
     if record.state not in TERMINAL:
-        record.raise_finding(Code.OUTCOME_UNKNOWN, str(event.data["reason"]), event.ref)
+        record.raise_finding(Code.OUTCOME_UNKNOWN, event.data["reason"], event.ref)
         record.reconciliation = Reconciliation.UNKNOWN
 
 
@@ -75,11 +80,12 @@ def _waiter(record: InvocationRecord, event: Event, at: str) -> None:
 
 
 def _rejected(record: InvocationRecord, event: Event, at: str) -> None:
+    record.result_rejected = record.result_rejected or event.ref
     record.raise_finding(Code.RESULT_REJECTED, "the body ended and its result does not fit the declared type", event.ref)
 
 
 def _reconciled(record: InvocationRecord, event: Event, at: str) -> None:
-    record.reconciliations.append(Outcome(event.data, event.ref, at))
+    record.reconciliations.append(Outcome(event.data, event.ref, at, event.source))
     record.reconciliation = Reconciliation.RECONCILED
     for code in OPENS_RECONCILIATION:
         record.findings.pop(code, None)
@@ -98,6 +104,7 @@ ABSORBERS: Final = MappingProxyType({
 })  # fmt: skip  # one line a kind
 
 
+_ACTIVITY: Final = (Code.ACTIVITY_AFTER_END, "the call was seen at work after the end")
 _AFTER: Final = MappingProxyType({
     Kind.EFFECT: (Code.LATE_EFFECT, "an effect was reported after the end"),
     Kind.COMMITTED: (Code.LATE_EFFECT, "the commitment boundary was crossed after the end"),
@@ -105,7 +112,14 @@ _AFTER: Final = MappingProxyType({
     Kind.SUCCEEDED: (Code.LATE_OUTCOME, "a success was recorded after the end"),
     Kind.FAILED: (Code.LATE_OUTCOME, "a failure was recorded after the end"),
     Kind.CANCEL_ACKNOWLEDGED: (Code.LATE_CLOSURE, "a termination was acknowledged after the end"),
+    Kind.ACCEPTED: _ACTIVITY,
+    Kind.HEARTBEAT: _ACTIVITY,
+    Kind.PROGRESS: _ACTIVITY,
+    Kind.OUTPUT: _ACTIVITY,
+    Kind.PART_COMPLETED: _ACTIVITY,
 })  # fmt: skip  # one line a kind
+_ENDED_WITHOUT_BODY: Final = frozenset({State.CANCELLED, State.EXPIRED})
+"""States after which a body at work contradicts the record. After a result, a straggling report of the work before it does not."""
 
 
 def after_the_end(record: InvocationRecord, event: Event) -> None:
@@ -114,40 +128,87 @@ def after_the_end(record: InvocationRecord, event: Event) -> None:
     if late is None:
         return
     code, detail = late
+    if code is Code.ACTIVITY_AFTER_END and record.state not in _ENDED_WITHOUT_BODY:
+        return
     if code is Code.LATE_OUTCOME and record.state in {State.SUCCEEDED, State.FAILED}:
+        if _agrees(record, event):
+            return
         code = Code.CONFLICTING_OUTCOMES
     record.raise_finding(code, f"{detail} ({record.state})", event.ref)
-    if code in OPENS_RECONCILIATION:
+
+
+def _agrees(record: InvocationRecord, event: Event) -> bool:
+    """Tell whether another source reports the very end that stands. One source that reports two ends has seen two."""
+    stands = record.outcome
+    same_end = event.kind == (Kind.SUCCEEDED if record.state is State.SUCCEEDED else Kind.FAILED)
+    return same_end and stands is not None and stands.source != event.source and event.data.get("validation") != "rejected"
+
+
+def settle(record: InvocationRecord) -> None:
+    """Keep what is known about effects in step with the findings of an attempt that has ended."""
+    if record.state in TERMINAL and record.needs_reconciliation:
         record.reconciliation = Reconciliation.REQUIRED
 
 
 def entered(record: InvocationRecord, state: State, event: Event, at: str) -> None:
-    """Settle what entering ``state`` means for findings and for what is known about effects."""
-    if state is State.EXPIRED:
-        record.elapsed = str(event.data["deadline"])
-        if event.data["deadline"] == Deadline.RESULT and (record.starts or record.claim):
-            record.raise_finding(Code.RESULT_DEADLINE_PASSED, "the result deadline passed while the execution may go on", event.ref)
+    """Settle what entering ``state`` means for the end, for findings and for what is known about effects."""
+    if state is not State.AWAITING_APPROVAL:
+        record.findings.pop(Code.APPROVED_NOT_QUEUED, None)
     if state in TERMINAL:
-        for code in (Code.APPROVED_NOT_QUEUED, Code.WAITING_FOR_PERSON, Code.WAITER_GONE, Code.CANNOT_BE_STOPPED):
-            record.findings.pop(code, None)
-        record.deadlines.clear()
-    if state in {State.SUCCEEDED, State.FAILED, State.CANCELLED}:
-        record.findings.pop(Code.OUTCOME_UNKNOWN, None)
-    if state is State.SUCCEEDED and record.open_cancellation is not None:
-        record.raise_finding(Code.COMPLETED_DESPITE_CANCEL, "it succeeded although its cancellation had been requested", event.ref)
+        _ended(record, state, event, at)
     record.reconciliation = _effects_known(record, state, event)
+
+
+def _ended(record: InvocationRecord, state: State, event: Event, at: str) -> None:
+    """Keep the end itself, and take back what was only true until then."""
+    if state is State.CANCELLED:
+        _keep_closure(record, event, at)
+    elif state is State.EXPIRED:
+        record.elapsed = event.data["deadline"]
+        if record.elapsed == Deadline.RESULT and (record.seen_at_work or record.handed_over):
+            record.raise_finding(Code.RESULT_DEADLINE_PASSED, "the result deadline passed while the execution may go on", event.ref)
+    else:
+        record.outcome = Outcome(event.data, event.ref, at, event.source)
+    if event.kind in {Kind.SUCCEEDED, Kind.FAILED, Kind.CANCEL_ACKNOWLEDGED}:
+        record.findings.pop(Code.OUTCOME_UNKNOWN, None)
+    if state is State.SUCCEEDED and record.cancellation is not None:
+        record.raise_finding(Code.COMPLETED_DESPITE_CANCEL, "it succeeded although its cancellation had been requested", event.ref)
+    for code in (Code.WAITING_FOR_PERSON, Code.WAITER_GONE, Code.CANNOT_BE_STOPPED, Code.APPROVAL_INVALIDATED):
+        record.findings.pop(code, None)
+    record.deadlines.clear()
+
+
+def _keep_closure(record: InvocationRecord, event: Event, at: str) -> None:
+    """Keep why and by whom it was closed: before dispatch by the owner of the proposal, after it by the executor."""
+    data = event.data
+    if event.kind == Kind.CANCEL_ACKNOWLEDGED:
+        requested = record.cancellation.ref if record.cancellation else ""
+        record.closure = Closure(
+            ClosureKind.TERMINATED, "executor", data["initiator"], data["scope"], data["reason"], data["at"], event.ref,
+            termination=Termination(data["termination"]), request_ref=requested,
+        )  # fmt: skip  # positional facts in one line
+        return
+    record.closure = Closure(
+        ClosureKind(data["kind"]), str(data.get("owner_name") or event.owner), data["initiator"], data["scope"], data["reason"], data["at"],
+        event.ref, replaced_by=str(data.get("replaced_by") or ""),
+    )  # fmt: skip  # positional facts in one line
+    record.replaced_by = record.closure.replaced_by or record.replaced_by
+    if record.approval is not None and record.approval.answer is None:
+        record.approval.answer = Answer(data["kind"], data["initiator"], event.ref, at, data["reason"])
 
 
 def _effects_known(record: InvocationRecord, state: State, event: Event) -> Reconciliation:
     """Say what is known about effects on entering ``state``; silence is never taken for absence."""
     if record.needs_reconciliation:
         return Reconciliation.REQUIRED if state in TERMINAL else Reconciliation.UNKNOWN
-    executed = bool(record.starts) or state in {State.SUCCEEDED, State.RUNNING, State.STREAMING, State.PARTIALLY_COMPLETE}
-    if not executed and state in TERMINAL and record.claim is None and state is not State.FAILED:
+    worked = record.seen_at_work or state is State.SUCCEEDED
+    excluded = event.data.get("effects") == "excluded" and not record.effects and record.commitment is None
+    if not worked and state not in TERMINAL:
+        return record.reconciliation
+    closed_here = event.kind in {Kind.CLOSED, Kind.DEADLINE_ELAPSED} and not record.handed_over
+    if not worked and (closed_here or excluded):
         return Reconciliation.NOT_EXECUTED
-    harmless = bool(record.consequences) and Consequence.READ_ONLY in record.consequences and _HARMLESS.issuperset(record.consequences)
-    if harmless or event.data.get("effects") == "excluded":
-        return Reconciliation.NONE_EXPECTED if executed else record.reconciliation
-    if state is State.SUCCEEDED:
-        return Reconciliation.AS_REPORTED
-    return Reconciliation.UNKNOWN if executed else record.reconciliation
+    read_only = Consequence.READ_ONLY in record.consequences and _HARMLESS.issuperset(record.consequences)
+    if excluded or (read_only and not record.effects):
+        return Reconciliation.NONE_EXPECTED
+    return Reconciliation.AS_REPORTED if state is State.SUCCEEDED else Reconciliation.UNKNOWN

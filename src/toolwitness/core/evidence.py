@@ -10,7 +10,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Final
 
-from toolwitness.core.states import EvidenceRef, Origin, Owner
+from toolwitness.core.states import Deadline, EvidenceRef, Origin, Owner
 
 
 class Kind(StrEnum):
@@ -83,14 +83,14 @@ KINDS: Final[Mapping[str, KindSpec]] = {
         _RT,
         ("tool", "inputs", "source_request", "proposer"),
         (
-            "purpose", "provenance", "consequences", "policy_version", "commitment_boundary", "expected_effects",
+            "purpose", "provenance", "consequences", "policy_version", "policy", "commitment_boundary", "expected_effects",
             "required", "parent", "dependencies", "retry_of", "reverses", "replaces", "correlation", "cancel_support",
             "recovery", "alternate_routes", "result_schema", "inputs_schema", "labels", "host", "reverses_window",
         ),
     ),
     Kind.CLAIMED: KindSpec(_RT, ("permit", "attempt"), ("inputs_digest", "approval_id", "worker", "idempotency_key")),
     Kind.ACCEPTED: KindSpec(_RT, ("queue_ref|accepted_at",), ("permit", "dependency_condition")),
-    Kind.STARTED: KindSpec(_RT, ("attempt", "executor|lease"), ("permit", "worker", "inputs", "cancel_support", "started_at")),
+    Kind.STARTED: KindSpec(_RT, ("attempt", "executor|lease"), ("permit", "worker", "inputs", "inputs_compared", "cancel_support", "started_at")),
     Kind.HEARTBEAT: KindSpec(_RT, ("attempt", "lease"), ("expires_at",)),
     Kind.PROGRESS: KindSpec(_RT, ("order",), ("text", "percent", "current", "total")),
     Kind.OUTPUT: KindSpec(_RT, ("order",), ("output", "channel")),
@@ -191,7 +191,7 @@ _EMPTY: Final = (None, "", [], {}, ())
 
 
 def missing_fields(event: Event) -> tuple[str, ...]:
-    """Name the required fields that ``event`` lacks; empty when its evidence is whole.
+    """Name the required fields that ``event`` lacks; empty when its evidence is whole. Its data is an object.
 
     An empty list is a whole answer for ``open`` and ``unresolved`` (nothing is left), and only there.
     """
@@ -208,6 +208,19 @@ def missing_fields(event: Event) -> tuple[str, ...]:
             for alternative in name.split("|")
         )
     )
+
+
+_POLICY_DEADLINES: Final = frozenset({Deadline.INPUT, Deadline.APPROVAL})
+
+
+def speaker_objection(event: Event) -> str:
+    """Say why this owner may not say this; empty when it may (R13). The deadlines of input and approval are policy's alone."""
+    if not may_say(event.owner, event.kind):
+        return f"speaker: {event.owner} does not own {event.kind}"
+    which = event.data.get("deadline") if event.kind == Kind.DEADLINE_ELAPSED and isinstance(event.data, Mapping) else None
+    if event.owner is Owner.RUNTIME and isinstance(which, str) and which in _POLICY_DEADLINES:
+        return f"speaker: {event.owner} does not own the {which} deadline"
+    return ""
 
 
 def may_say(owner: Owner, kind: str) -> bool:

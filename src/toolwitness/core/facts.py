@@ -1,16 +1,19 @@
 """What each kind of evidence adds to a record, apart from moving its state.
 
-``absorb`` dispatches on the kind; one small function a kind. Nothing here names a next state: that is the table's alone.
+``absorb`` dispatches on the kind; one small function a kind. Nothing here names a next state: that is the table's alone. What arrives after the
+end is added only where it cannot be mistaken for part of the attempt (R4).
 """
 
+from bisect import insort
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final
 
-from toolwitness.core import endings
+from toolwitness.core import decisions, endings, ordering
+from toolwitness.core.entries import Effect, Outcome, Request
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import Code
-from toolwitness.core.record import Answer, Approval, Claim, Effect, InvocationRecord, Outcome, Request
+from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import EXECUTING, TERMINAL, Deadline, State
 
 Absorber = Callable[[InvocationRecord, Event, str], None]
@@ -24,41 +27,11 @@ DECISIONS: Final = frozenset({
 REFUSABLE: Final = DECISIONS | {Kind.CLAIMED}
 """Kinds that are refused, not merely noted, when they cannot count."""
 
+_UNSTOPPABLE: Final = frozenset({"thread", "unsupported"})
+
+objection = decisions.objection
 after_the_end = endings.after_the_end
 entered = endings.entered
-
-
-def objection(record: InvocationRecord, event: Event) -> str:
-    """Say why a decision or permit cannot count although it is whole; empty when it can."""
-    if event.kind in {Kind.GRANTED, Kind.DENIED}:
-        named = next((a for a in record.approvals if a.id == event.data["approval_id"]), None)
-        if named is None:
-            return f"unknown-approval: no request {event.data['approval_id']} is recorded for this invocation"
-        if named.answer is not None:
-            return f"already-answered: {named.answer.kind} by {named.answer.actor} at {named.answer.at or 'an unrecorded time'}"
-        if record.state in TERMINAL:
-            return f"terminal: the attempt is already {record.state}"
-        bound, shown = named.data.get("inputs_digest"), event.data.get("inputs_digest")
-        if event.kind == Kind.GRANTED and bound and shown and bound != shown:
-            return "other-inputs: the decision was made on inputs that are not the ones asked about"
-    if event.kind == Kind.CLAIMED:
-        return _claim_objection(record)
-    if event.kind in {Kind.APPROVAL_REQUESTED, Kind.INPUT_REQUIRED, Kind.INPUTS_REJECTED} and record.state in TERMINAL:
-        return f"terminal: the attempt is already {record.state}"
-    if event.kind == Kind.APPROVAL_INVALIDATED and not any(a.id == event.data["approval_id"] for a in record.approvals):
-        return f"unknown-approval: no request {event.data['approval_id']} is recorded for this invocation"
-    return ""
-
-
-def _claim_objection(record: InvocationRecord) -> str:
-    """Say why a dispatch permit cannot be claimed: the last door before a body starts (R6)."""
-    if record.claim is not None:
-        return f"already-claimed: permit {record.claim.permit} was claimed at {record.claim.at or 'an unrecorded time'}"
-    if record.state in TERMINAL:
-        return f"terminal: the attempt is already {record.state}"
-    if record.approval is not None and not record.granted:
-        return f"not-granted: approval {record.approval.id} has not been granted"
-    return ""
 
 
 def absorb(record: InvocationRecord, event: Event, at: str) -> None:
@@ -66,125 +39,90 @@ def absorb(record: InvocationRecord, event: Event, at: str) -> None:
     absorber = _ABSORBERS.get(event.kind)  # type: ignore[call-overload]  # a kind without an absorber adds nothing but itself
     if absorber:
         absorber(record, event, at)
+    if event.kind in _SIGNS_OF_LIFE and record.state not in TERMINAL:
+        record.findings.pop(Code.OUTCOME_UNKNOWN, None)
+
+
+_SIGNS_OF_LIFE: Final = frozenset({Kind.STARTED, Kind.PROGRESS, Kind.OUTPUT, Kind.PART_COMPLETED})
+"""Who was lost and says this is found again. A heartbeat counts too, if it is that of the lease."""
 
 
 def _proposed(record: InvocationRecord, event: Event, at: str) -> None:
+    """Keep the first proposal; one that comes after its runtime closes what was said for want of it."""
     if record.proposal:
         return
     record.proposal = event.data
     record.task_id, record.tenant = event.task_id, event.tenant
-    record.attempt = event.attempt or 1
+    record.attempt = event.attempt or record.attempt
     record.inputs = event.data["inputs"]
     record.inputs_history.append(event.data["inputs"])
     record.cancel_support = record.cancel_support or str(event.data.get("cancel_support") or "")
-
-
-def _input_wanted(record: InvocationRecord, event: Event, at: str) -> None:
-    record.input_request = {**event.data, "at": at, "ref": event.ref}
-    if event.data.get("expires_at"):
-        record.deadlines[Deadline.INPUT] = event.data["expires_at"]
-    if record.state is State.QUEUED or record.state in EXECUTING:
-        record.raise_finding(Code.WAITING_FOR_PERSON, "the running call asks for input", event.ref)
-
-
-def _inputs_accepted(record: InvocationRecord, event: Event, at: str) -> None:
-    if event.data.get("inputs"):
-        record.inputs = event.data["inputs"]
-        record.inputs_history.append(event.data["inputs"])
-        record.permission = None  # it was given for the inputs that stood before
-    if not event.data.get("unresolved"):
-        record.input_request = None
-        record.deadlines.pop(Deadline.INPUT, None)
-        if record.open_approval is None:
-            record.findings.pop(Code.WAITING_FOR_PERSON, None)
-
-
-def _approval_requested(record: InvocationRecord, event: Event, at: str) -> None:
-    if any(a.id == event.data["approval_id"] for a in record.approvals):
-        return
-    record.approvals.append(Approval(event.data["approval_id"], event.data, event.ref, at))
-    record.findings.pop(Code.APPROVAL_INVALIDATED, None)
-    record.deadlines.pop(Deadline.APPROVAL, None)
-    if event.data.get("expires_at"):
-        record.deadlines[Deadline.APPROVAL] = event.data["expires_at"]
-    if record.state is State.QUEUED or record.state in EXECUTING:
-        record.raise_finding(Code.WAITING_FOR_PERSON, "the running call asks for an approval", event.ref)
-
-
-def _answer(record: InvocationRecord, event: Event, at: str, *, kind: str, actor: str) -> None:
-    """Answer the approval that the event names, or the open one; an answered one keeps its answer, save that a grant can be invalidated."""
-    wanted = event.data.get("approval_id")
-    approval = next((a for a in record.approvals if a.id == wanted), None) if wanted else record.open_approval
-    if approval is None or (approval.answer is not None and kind != "invalidated"):
-        return
-    approval.answer = Answer(kind, actor, event.ref, at, str(event.data.get("reason") or ""))
-    record.deadlines.pop(Deadline.APPROVAL, None)
-    if record.input_request is None:
-        record.findings.pop(Code.WAITING_FOR_PERSON, None)
-
-
-def _granted(record: InvocationRecord, event: Event, at: str) -> None:
-    _answer(record, event, at, kind="granted", actor=event.data["actor"])
-    if record.state is State.AWAITING_APPROVAL:
-        record.raise_finding(Code.APPROVED_NOT_QUEUED, "approved; no acceptance or start is recorded yet", event.ref)
-
-
-def _denied(record: InvocationRecord, event: Event, at: str) -> None:
-    _answer(record, event, at, kind="denied", actor=event.data["actor"])
-
-
-def _invalidated(record: InvocationRecord, event: Event, at: str) -> None:
-    _answer(record, event, at, kind="invalidated", actor="policy")
-    record.findings.pop(Code.APPROVED_NOT_QUEUED, None)
-    record.raise_finding(Code.APPROVAL_INVALIDATED, str(event.data["reason"]), event.ref)
-
-
-def _permission(record: InvocationRecord, event: Event, at: str) -> None:
-    record.permission = {**event.data, "refused": event.kind == Kind.REFUSED, "ref": event.ref, "at": at}
-    for name, deadline in (("expires_at", Deadline.QUEUE_START), ("result_expires_at", Deadline.RESULT)):
-        if event.data.get(name):
-            record.deadlines[deadline] = event.data[name]
-
-
-def _claimed(record: InvocationRecord, event: Event, at: str) -> None:
-    record.claim = Claim(event.data["permit"], event.ref, at, event.data)
+    record.findings.pop(Code.PROPOSAL_NOT_RECORDED, None)
+    if record.governed and record.findings.pop(Code.POLICY_UNOBSERVED, None) and record.claim is None:
+        code = Code.STARTED_WITHOUT_PERMIT if record.seen_at_work else Code.ACCEPTED_WITHOUT_PERMIT
+        record.raise_finding(code, "no claimed dispatch permit covers this", event.ref)
 
 
 def _accepted(record: InvocationRecord, event: Event, at: str) -> None:
     record.queue_ref = record.queue_ref or str(event.data.get("queue_ref") or "")
     record.accepted_at = record.accepted_at or str(event.data.get("accepted_at") or at)
-    record.findings.pop(Code.APPROVED_NOT_QUEUED, None)
+    record.findings.pop(Code.ACCEPTANCE_NOT_RECORDED, None)
 
 
 def _started(record: InvocationRecord, event: Event, at: str) -> None:
-    if event.data["attempt"] != record.attempt and record.proposal:
-        record.raise_finding(Code.DUPLICATE_START, f"a start of attempt {event.data['attempt']} was recorded here", event.ref)
+    attempt = event.data["attempt"]
+    if not record.proposal and not record.starts:
+        record.attempt = attempt
+    if attempt != record.attempt:
+        record.raise_finding(Code.DUPLICATE_START, f"a start of attempt {attempt} was recorded here", event.ref)
     elif record.starts:
         record.raise_finding(Code.DUPLICATE_START, "the same attempt was seen to start again", event.ref)
     record.starts.append(event.ref)
+    if attempt != record.attempt or record.state in TERMINAL:
+        return
     record.started_at = record.started_at or str(event.data.get("started_at") or at)
     record.executor = str(event.data.get("executor") or record.executor)
     record.lease = str(event.data.get("lease") or record.lease)
     record.cancel_support = str(event.data.get("cancel_support") or record.cancel_support)
-    ran = event.data.get("inputs")
-    if ran:
-        record.executed_inputs = ran
-        if record.inputs and ran.get("ref") != record.inputs.get("ref"):
-            record.raise_finding(Code.EXECUTED_INPUTS_DIFFER, "the body was started with other inputs than the ones that stand", event.ref)
+    _compare_inputs(record, event)
     record.deadlines.pop(Deadline.QUEUE_START, None)
-    record.findings.pop(Code.APPROVED_NOT_QUEUED, None)
+    record.findings.pop(Code.START_NOT_RECORDED, None)
+    _name_unstoppable(record)
+
+
+def _compare_inputs(record: InvocationRecord, event: Event) -> None:
+    """Say when the body was started with other inputs than the ones that stand.
+
+    Digests are salted, so two recordings of equal bytes look different here: whoever records a start with inputs of its own compares the bytes
+    and says so in ``inputs_compared`` (``same`` or ``different``). Where nobody says, another recording counts as different.
+    """
+    ran = event.data.get("inputs")
+    if not ran:
+        return
+    record.executed_inputs = ran
+    if record.inputs is None or event.data.get("inputs_compared") == "same":
+        return
+    if event.data.get("inputs_compared") == "different" or ran.get("ref") != record.inputs.get("ref"):
+        record.raise_finding(Code.EXECUTED_INPUTS_DIFFER, "the body was started with other inputs than the ones that stand", event.ref)
 
 
 def _heartbeat(record: InvocationRecord, event: Event, at: str) -> None:
-    record.lease = record.lease or str(event.data["lease"])
+    known = bool(record.proposal or record.starts or record.lease)
+    if record.state in TERMINAL or (known and event.data["attempt"] != record.attempt):
+        return
+    record.attempt = event.data["attempt"]
+    record.lease = record.lease or event.data["lease"]
     if event.data["lease"] == record.lease:
         record.findings.pop(Code.OUTCOME_UNKNOWN, None)
+        record.findings.pop(Code.START_NOT_RECORDED, None)
 
 
 def _progress(record: InvocationRecord, event: Event, at: str) -> None:
+    if record.state in TERMINAL:
+        return
     order, percent = event.data["order"], event.data.get("percent")
     best = (record.progress or {}).get("percent")
-    if order <= record.progress_order or (isinstance(percent, int) and isinstance(best, int) and percent < best):
+    if order <= record.progress_order or (percent is not None and best is not None and percent < best):
         record.raise_finding(Code.PROGRESS_REGRESSED, "progress moved backwards; the furthest point is kept", event.ref)
         return
     record.progress_order = order
@@ -192,27 +130,36 @@ def _progress(record: InvocationRecord, event: Event, at: str) -> None:
 
 
 def _output(record: InvocationRecord, event: Event, at: str) -> None:
+    """Keep a chunk in the order of its number; a number that was already used adds nothing to the output."""
     order = event.data["order"]
-    if order <= record.output_order:
-        record.raise_finding(Code.ORDER_REPEATED, f"output number {order} came again or late", event.ref)
-        return
-    record.output_order = order
-    record.output_chunks.append({**event.data, "ref": event.ref, "at": at})
+    chunk = {**event.data, "ref": event.ref, "at": at, **({"late": True} if record.state in TERMINAL else {})}
+    if order > record.output_order:
+        record.output_order = order
+        record.output_chunks.append(chunk)
+    elif any(known["order"] == order for known in reversed(record.output_chunks)):
+        record.raise_finding(Code.ORDER_REPEATED, f"output number {order} came again", event.ref)
+    else:
+        insort(record.output_chunks, chunk, key=lambda known: known["order"])
+        record.raise_finding(Code.ORDER_REPEATED, f"output number {order} came late and stands in its place", event.ref)
 
 
 def _part(record: InvocationRecord, event: Event, at: str) -> None:
     record.parts.append({**event.data, "ref": event.ref, "at": at})
-    record.open_parts = tuple(event.data["open"])
+    if record.state not in TERMINAL:
+        record.open_parts = tuple(event.data["open"])
 
 
 def _committed(record: InvocationRecord, event: Event, at: str) -> None:
-    record.commitment = record.commitment or Outcome(event.data, event.ref, at)
+    record.commitment = record.commitment or Outcome(event.data, event.ref, at, event.source)
 
 
 def _effect(record: InvocationRecord, event: Event, at: str) -> None:
     record.effects.append(Effect(event.data, event.ref, at, late=record.state in TERMINAL))
     if record.open_cancellation is not None and record.state not in TERMINAL:
         record.raise_finding(Code.EFFECT_AFTER_CANCEL, "an effect landed after the cancellation had been requested", event.ref)
+
+
+_ANSWERED_BY: Final = MappingProxyType({"retry": "retried_by", "reversal": "reversed_by", "route": "replaced_by"})
 
 
 def _request(kind: str) -> Absorber:
@@ -224,13 +171,26 @@ def _request(kind: str) -> Absorber:
         record.requests.append(
             Request(kind, data["actor"], event.ref, at, str(data.get("scope") or ""), str(data.get("reason") or ""), target)
         )
-        if target:
-            name = {"retry": "retried_by", "reversal": "reversed_by", "route": "replaced_by"}[kind]
-            setattr(record, name, target)
-        if kind == "cancellation" and record.state in EXECUTING and record.cancel_support in {"thread", "unsupported"}:
-            record.raise_finding(Code.CANNOT_BE_STOPPED, f"the body runs as {record.cancel_support} and cannot be stopped from here", event.ref)
+        if target and kind in _ANSWERED_BY:
+            setattr(record, _ANSWERED_BY[kind], target)
+        if kind == "cancellation" and (record.state in EXECUTING or record.starts):
+            _name_unstoppable(record)
 
     return absorber
+
+
+def _withdrawn(record: InvocationRecord, event: Event, at: str) -> None:
+    """Read a withdrawal that comes after dispatch as what it has become: a request to cancel."""
+    dispatched = record.claim is not None or record.state is State.QUEUED or record.state in EXECUTING
+    if dispatched and record.state not in TERMINAL:
+        _request("cancellation")(record, event, at)
+
+
+def _name_unstoppable(record: InvocationRecord) -> None:
+    """Say that a body whose cancellation is wanted cannot be stopped from here."""
+    wanted = record.open_cancellation
+    if wanted is not None and record.cancel_support in _UNSTOPPABLE and record.state not in TERMINAL:
+        record.raise_finding(Code.CANNOT_BE_STOPPED, f"the body runs as {record.cancel_support} and cannot be stopped from here", wanted.ref)
 
 
 def _moved_dependency(record: InvocationRecord, event: Event, at: str) -> None:
@@ -241,18 +201,12 @@ def _resolved_dependency(record: InvocationRecord, event: Event, at: str) -> Non
     record.resolved_dependencies[event.data["dependency"]] = event.data["by"]
 
 
+def _hold_released(record: InvocationRecord, event: Event, at: str) -> None:
+    ordering.release(record, event.data["held_source"], event.data["up_to"])
+
+
 _ABSORBERS: Final = MappingProxyType({
     Kind.PROPOSED: _proposed,
-    Kind.INPUT_REQUIRED: _input_wanted,
-    Kind.INPUTS_REJECTED: _input_wanted,
-    Kind.INPUTS_ACCEPTED: _inputs_accepted,
-    Kind.APPROVAL_REQUESTED: _approval_requested,
-    Kind.GRANTED: _granted,
-    Kind.DENIED: _denied,
-    Kind.APPROVAL_INVALIDATED: _invalidated,
-    Kind.PERMITTED: _permission,
-    Kind.REFUSED: _permission,
-    Kind.CLAIMED: _claimed,
     Kind.ACCEPTED: _accepted,
     Kind.STARTED: _started,
     Kind.HEARTBEAT: _heartbeat,
@@ -267,7 +221,10 @@ _ABSORBERS: Final = MappingProxyType({
     Kind.ROUTE_CHOSEN: _request("route"),
     Kind.INPUT_SUPPLIED: _request("input"),
     Kind.INPUTS_EDITED: _request("input"),
+    Kind.WITHDRAWN: _withdrawn,
     Kind.DEPENDENCY_MOVED: _moved_dependency,
     Kind.DEPENDENCY_RESOLVED: _resolved_dependency,
+    Kind.HOLD_RELEASED: _hold_released,
+    **decisions.ABSORBERS,
     **endings.ABSORBERS,
 })  # fmt: skip  # one line a kind

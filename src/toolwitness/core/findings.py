@@ -32,6 +32,7 @@ class Code(StrEnum):
     LATE_OUTCOME = "late-outcome"
     CONFLICTING_OUTCOMES = "conflicting-outcomes"
     LATE_CLOSURE = "late-closure"
+    ACTIVITY_AFTER_END = "activity-after-end"
     OUTCOME_UNKNOWN = "outcome-unknown"
     WAITER_GONE = "waiter-gone"
     COMPLETED_DESPITE_CANCEL = "completed-despite-cancel-request"
@@ -76,6 +77,7 @@ SEVERITY: Final = MappingProxyType(
 OPENS_RECONCILIATION: Final = frozenset({
     Code.LATE_EFFECT, Code.LATE_OUTCOME, Code.CONFLICTING_OUTCOMES, Code.OUTCOME_UNKNOWN, Code.DUPLICATE_START, Code.STARTED_AFTER_END,
     Code.RESULT_DEADLINE_PASSED, Code.RECONCILIATION_REQUIRED, Code.RESULT_REJECTED,
+    Code.ACTIVITY_AFTER_END,
 })  # fmt: skip  # as above
 """Findings after which somebody must find out what really happened; ``effects.reconciled`` closes them."""
 

@@ -8,17 +8,20 @@ events of one source neither the order nor the repetition of their arrival matte
 from collections.abc import Iterable
 from typing import Final
 
-from toolwitness.core import facts
+from toolwitness.core import facts, ordering
 from toolwitness.core.conditions import condition_of
-from toolwitness.core.evidence import KINDS, Event, Kind, may_say, missing_fields
+from toolwitness.core.endings import settle
+from toolwitness.core.evidence import KINDS, Event, Kind, missing_fields, speaker_objection
 from toolwitness.core.findings import Code
+from toolwitness.core.ordering import Place
 from toolwitness.core.record import InvocationRecord, Move
+from toolwitness.core.shapes import malformed_fields
 from toolwitness.core.states import BEFORE_DISPATCH, TERMINAL, InvocationId, State
 from toolwitness.core.transitions import Basis, Condition, Row, row_for
 from toolwitness.core.verdicts import Judgement, Verdict
 
-_BYPASS: Final = {Kind.ACCEPTED: Code.ACCEPTED_WITHOUT_PERMIT, Kind.STARTED: Code.STARTED_WITHOUT_PERMIT}
-_NOTED: Final = Judgement(Verdict.NOTED)
+_UNDONE: Final = frozenset({State.FAILED, State.CANCELLED})
+"""Ends that need no body: a call can fail or be terminated before anything of it ran."""
 
 
 def fold(invocation_id: str, events: Iterable[Event]) -> InvocationRecord:
@@ -36,62 +39,80 @@ def judge(record: InvocationRecord, event: Event, *, recorded_at: str = "") -> J
     held or refused with the reason.
     """
     if event.ref in record.seen:
+        if event.refusal:
+            return Judgement(Verdict.REFUSED, event.refusal)
         return Judgement(Verdict.DUPLICATE, "the same source has already said this")
     record.seen.add(event.ref)
     record.version += 1
     record.last_at = event.time or recorded_at or record.last_at
-    if event.refusal:
-        if event.kind in facts.DECISIONS:
-            record.raise_finding(Code.DECISION_REFUSED, event.refusal, event.ref)
-        return Judgement(Verdict.REFUSED, event.refusal)
-    if not may_say(event.owner, event.kind):
-        return Judgement(Verdict.REFUSED, f"speaker: {event.owner} does not own {event.kind}")
-    if event.sequence is not None:
-        waiting = _hold(record, event)
-        if waiting is not None:
-            return waiting
-    judgement = _judge_now(record, event, recorded_at)
-    if event.kind == Kind.HOLD_RELEASED:
-        _release(record, str(event.data.get("held_source", "")), up_to=int(event.data.get("up_to") or 0), recorded_at=recorded_at)
-    elif event.sequence is not None:
-        _release(record, event.source, up_to=event.sequence, recorded_at=recorded_at)
+    place = ordering.place(record, event, recorded_at)
+    if place is Place.HELD:
+        judgement = _held(record, event)
+    elif place is Place.REUSED:
+        record.raise_finding(Code.SEQUENCE_REUSED, f"{event.source} used number {event.sequence} twice", event.ref)
+        judgement = Judgement(Verdict.NOTED, f"sequence: {event.source} has already used number {event.sequence}")
+    else:
+        judgement = _judge_now(record, event, recorded_at)
+    if record.held:
+        while (free := ordering.next_free(record)) is not None:
+            _judge_now(record, *free)
+    ordering.name_holes(record)
     return judgement
 
 
-def _hold(record: InvocationRecord, event: Event) -> Judgement | None:
-    """Hold an event whose source shows a hole before it; refuse to believe a number that was already used."""
-    sequence = event.sequence or 0
+def _refusal(event: Event) -> str:
+    """Say why an event is believed by nobody, whatever it says."""
+    return event.refusal or speaker_objection(event)
+
+
+def _held(record: InvocationRecord, event: Event) -> Judgement:
+    """Answer for an event that must wait; one that is refused keeps its place in the order and is refused at once."""
+    refusal = _refusal(event)
+    if refusal:
+        return Judgement(Verdict.REFUSED, refusal)
     expected = record.next_sequence.get(event.source, 1)
-    if sequence < expected or sequence in record.held.get(event.source, ()):
-        record.raise_finding(Code.SEQUENCE_REUSED, f"{event.source} used number {sequence} twice", event.ref)
-        return Judgement(Verdict.NOTED, f"sequence: {event.source} has already used number {sequence}")
-    if sequence > expected:
-        record.held.setdefault(event.source, {})[sequence] = event
-        record.raise_finding(Code.EVIDENCE_HELD, f"{event.source} has not yet said number {expected}", event.ref)
-        return Judgement(Verdict.HELD, f"sequence: number {expected} of {event.source} has not arrived")
-    record.next_sequence[event.source] = sequence + 1
-    return None
-
-
-def _release(record: InvocationRecord, source: str, *, up_to: int, recorded_at: str) -> None:
-    """Judge held events of ``source``: all up to ``up_to``, then on while no hole shows."""
-    held = record.held.get(source)
-    if not held:
-        return
-    for sequence in sorted(held):
-        if sequence > up_to and sequence != record.next_sequence.get(source, 1):
-            break
-        record.next_sequence[source] = sequence + 1
-        _judge_now(record, held.pop(sequence), recorded_at)
-    record.next_sequence[source] = max(record.next_sequence.get(source, 1), up_to + 1)
-    if not held:
-        del record.held[source]
-    if not record.held:
-        record.findings.pop(Code.EVIDENCE_HELD, None)
+    return Judgement(Verdict.HELD, f"sequence: number {expected} of {event.source} has not arrived")
 
 
 def _judge_now(record: InvocationRecord, event: Event, recorded_at: str) -> Judgement:
     """Judge an event that is next in its order."""
+    refusal = _refusal(event)
+    if refusal:
+        return _refuse(record, event, Verdict.REFUSED, refusal)
+    shortcoming = _shortcoming(record, event)
+    if shortcoming is not None:
+        return shortcoming
+    objection = facts.objection(record, event)
+    if objection:
+        return _refuse(record, event, Verdict.REFUSED if event.kind in facts.REFUSABLE else Verdict.NOTED, objection)
+    at = event.time or recorded_at
+    record.evidence_refs.append(event.ref)
+    condition = condition_of(record, event)
+    row = row_for(record.state, event.kind, condition)
+    if record.state in TERMINAL:
+        facts.after_the_end(record, event)
+    facts.absorb(record, event, at)
+    if row is not None:
+        _move(record, row, event, at)
+    settle(record)
+    if row is None:
+        return Judgement(Verdict.NOTED, _why_noted(record, condition))
+    return Judgement(Verdict.MOVED, "" if row.basis is Basis.EXPECTED else f"{row.basis}: {row.name}", row)
+
+
+def _refuse(record: InvocationRecord, event: Event, verdict: Verdict, reason: str) -> Judgement:
+    """Keep an event that counts for nothing; a decision among them is a finding."""
+    if event.kind in facts.DECISIONS:
+        record.raise_finding(Code.DECISION_REFUSED, reason, event.ref)
+    return Judgement(verdict, reason)
+
+
+def _shortcoming(record: InvocationRecord, event: Event) -> Judgement | None:
+    """Name what makes an event no evidence: a word we do not know, a field of a wrong type, a field that is not there."""
+    malformed = malformed_fields(event)
+    if malformed:
+        record.raise_finding(Code.EVIDENCE_INCOMPLETE, f"{event.kind}: {'; '.join(malformed)}", event.ref)
+        return Judgement(Verdict.NOTED, f"malformed: {'; '.join(malformed)}")
     if event.kind not in KINDS:
         record.raise_finding(Code.UNKNOWN_WORD, f"{event.source} said {event.kind!r}, which we do not know", event.ref)
         return Judgement(Verdict.NOTED, f"unknown: {event.kind!r} is not a kind of evidence we know; kept as it came")
@@ -99,22 +120,7 @@ def _judge_now(record: InvocationRecord, event: Event, recorded_at: str) -> Judg
     if missing:
         record.raise_finding(Code.EVIDENCE_INCOMPLETE, f"{event.kind} without {', '.join(missing)}", event.ref)
         return Judgement(Verdict.NOTED, f"incomplete: {event.kind} lacks {', '.join(missing)}")
-    at = event.time or recorded_at
-    objection = facts.objection(record, event)
-    if objection:
-        if event.kind in facts.DECISIONS:
-            record.raise_finding(Code.DECISION_REFUSED, objection, event.ref)
-        return Judgement(Verdict.REFUSED if event.kind in facts.REFUSABLE else Verdict.NOTED, objection)
-    record.evidence_refs.append(event.ref)
-    condition = condition_of(record, event)
-    row = row_for(record.state, event.kind, condition)
-    if record.state in TERMINAL:
-        facts.after_the_end(record, event)
-    facts.absorb(record, event, at)
-    if row is None:
-        return Judgement(Verdict.NOTED, _why_noted(record, condition))
-    _move(record, row, event, at)
-    return Judgement(Verdict.MOVED, "" if row.basis is Basis.EXPECTED else f"{row.basis}: {row.name}", row)
+    return None
 
 
 def _why_noted(record: InvocationRecord, condition: Condition) -> str:
@@ -134,24 +140,34 @@ def _move(record: InvocationRecord, row: Row, event: Event, at: str) -> None:
     record.state_refs = (*record.state_refs, event.ref)[-8:] if same else (event.ref,)
     if not same:
         record.moves.append(Move(before, row.next, row.basis, row.name, event.ref, at))
-    _name_gaps(record, row, event, before)
+        _name_gaps(record, row, event, before)
     facts.entered(record, row.next, event, at)
 
 
 def _name_gaps(record: InvocationRecord, row: Row, event: Event, before: State | None) -> None:
     """Name the expected steps that this move shows to have left no evidence (R8), and policies that were bypassed (R7)."""
-    if row.next in BEFORE_DISPATCH or row.next in {State.CANCELLED, State.EXPIRED}:
+    if row.next in BEFORE_DISPATCH or event.kind in {Kind.CLOSED, Kind.DEADLINE_ELAPSED}:
         return
     if before is None:
-        record.raise_finding(Code.PROPOSAL_NOT_RECORDED, "the runtime was seen at work and no proposal was recorded", event.ref)
+        _name(record, event, Code.PROPOSAL_NOT_RECORDED, "the runtime was seen at work and no proposal was recorded")
     if not record.queue_ref and not record.accepted_at:
-        record.raise_finding(Code.ACCEPTANCE_NOT_RECORDED, "no acceptance was recorded; queued is not claimed", event.ref)
-    if row.next is not State.QUEUED and not record.starts and event.kind != Kind.FAILED:
-        record.raise_finding(Code.START_NOT_RECORDED, "no start was recorded", event.ref)
-    if row.condition is Condition.UNCLAIMED and event.kind in _BYPASS:
-        record.raise_finding(_BYPASS[event.kind], "no claimed dispatch permit covers this", event.ref)  # type: ignore[index]  # guarded above
-    if not record.governed and row.next is not State.FAILED:
-        record.raise_finding(Code.POLICY_UNOBSERVED, "no policy of ours was asked about this call", event.ref)
-    waiting = record.approval
-    if waiting is not None and not record.granted and row.next is not State.FAILED:
-        record.raise_finding(Code.RAN_WITHOUT_APPROVAL, f"approval {waiting.id} was not granted", event.ref)
+        _name(record, event, Code.ACCEPTANCE_NOT_RECORDED, "no acceptance was recorded; queued is not claimed")
+    if row.next in _UNDONE:
+        return
+    queued = row.next is State.QUEUED
+    if not queued and not record.starts and not record.lease:
+        _name(record, event, Code.START_NOT_RECORDED, "no start was recorded")
+    bypassed = Code.ACCEPTED_WITHOUT_PERMIT if queued else Code.STARTED_WITHOUT_PERMIT
+    if record.ungranted is not None:
+        code = bypassed if queued else Code.RAN_WITHOUT_APPROVAL
+        _name(record, event, code, f"approval {record.ungranted.id} was not granted")
+    elif record.governed and record.claim is None:
+        _name(record, event, bypassed, "no claimed dispatch permit covers this")
+    if not record.governed:
+        _name(record, event, Code.POLICY_UNOBSERVED, "no policy of ours was asked about this call")
+
+
+def _name(record: InvocationRecord, event: Event, code: Code, detail: str) -> None:
+    """Raise a finding of this move, once."""
+    if code not in record.findings:
+        record.raise_finding(code, detail, event.ref)

@@ -4,110 +4,18 @@ A record is made by the fold (``core/invocation.py``) and is never stored: it is
 appear as references; who wants the bytes asks the ledger.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Final
 
+from toolwitness.core.entries import Answer, Approval, Claim, Closure, Data, Effect, Move, Outcome, Request
 from toolwitness.core.evidence import Event
 from toolwitness.core.findings import OPENS_RECONCILIATION, Code, Finding
-from toolwitness.core.states import ClosureKind, EvidenceRef, Reconciliation, State, Termination
-from toolwitness.core.transitions import Basis
+from toolwitness.core.states import EXECUTING, TERMINAL, EvidenceRef, Reconciliation, State
 
-Data = Mapping[str, Any]
+__all__ = ["Answer", "Approval", "Claim", "Closure", "Data", "Effect", "InvocationRecord", "Move", "Outcome", "Request"]
 
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """One transition that evidence made."""
-
-    origin: State | None
-    target: State
-    basis: Basis
-    row: str
-    ref: EvidenceRef
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """How an approval request was answered: once, by whom, by which event."""
-
-    kind: str
-    """``granted``, ``denied``, ``withdrawn``, ``dismissed``, ``invalidated`` or ``expired``."""
-    actor: str
-    ref: EvidenceRef
-    at: str
-    reason: str = ""
-
-
-@dataclass(slots=True)
-class Approval:
-    """One approval request and, once it has one, its only answer."""
-
-    id: str
-    data: Data
-    ref: EvidenceRef
-    at: str
-    answer: Answer | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Something a person asked for. A request is not its acknowledgement (R3)."""
-
-    kind: str
-    """``cancellation``, ``retry``, ``reversal``, ``input`` or ``route``."""
-    actor: str
-    ref: EvidenceRef
-    at: str
-    scope: str = ""
-    reason: str = ""
-    target: str = ""
-    """The new invocation that answers it, where there is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """Something that happened in the world, as reported."""
-
-    data: Data
-    ref: EvidenceRef
-    at: str
-    late: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Closure:
-    """Why and by whom the attempt ended without a result."""
-
-    kind: ClosureKind
-    owner: str
-    initiator: str
-    scope: str
-    reason: str
-    at: str
-    ref: EvidenceRef
-    termination: Termination | None = None
-    replaced_by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The dispatch permit that was claimed for this attempt."""
-
-    permit: str
-    ref: EvidenceRef
-    at: str
-    data: Data
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The terminal result or failure as the runtime reported it."""
-
-    data: Data
-    ref: EvidenceRef
-    at: str
+_MOST_REFS: Final = 24
+"""A finding cites this much evidence; how often it was raised beyond that, its count says."""
 
 
 @dataclass(slots=True)
@@ -135,7 +43,7 @@ class InvocationRecord:
     """The open ``input.required`` or ``inputs.rejected``: what is unresolved and who collects it."""
     approvals: list[Approval] = field(default_factory=list)
     permission: Data | None = None
-    """The fields of ``dispatch.permitted``, or of ``dispatch.refused`` with ``refused`` set."""
+    """The fields of ``dispatch.permitted``, or of ``dispatch.refused`` with ``refused`` set; gone when inputs or approval change."""
     claim: Claim | None = None
     queue_ref: str = ""
     accepted_at: str = ""
@@ -143,11 +51,14 @@ class InvocationRecord:
     executor: str = ""
     lease: str = ""
     starts: list[EvidenceRef] = field(default_factory=list)
+    ends: list[EvidenceRef] = field(default_factory=list)
+    """Every believed report that a body ended, those after the end of the attempt included."""
     cancel_support: str = ""
     """``task``, ``thread``, ``unsupported`` or empty where nobody said."""
     requests: list[Request] = field(default_factory=list)
     output_order: int = -1
     output_chunks: list[Data] = field(default_factory=list)
+    """In the order of their numbers; a chunk from after the end is marked ``late``."""
     progress: Data | None = None
     progress_order: int = -1
     parts: list[Data] = field(default_factory=list)
@@ -156,6 +67,8 @@ class InvocationRecord:
     effects: list[Effect] = field(default_factory=list)
     outcome: Outcome | None = None
     closure: Closure | None = None
+    result_rejected: str = ""
+    """The evidence that policy rejected a result of this attempt."""
     deadlines: dict[str, str] = field(default_factory=dict)
     """Declared deadlines by name (``input``, ``approval``, ``queue_start``, ``result``), as the authority wrote them."""
     elapsed: str = ""
@@ -169,7 +82,13 @@ class InvocationRecord:
     moved_dependencies: dict[str, str] = field(default_factory=dict)
     findings: dict[Code, Finding] = field(default_factory=dict)
     held: dict[str, dict[int, Event]] = field(default_factory=dict)
+    held_times: dict[EvidenceRef, str] = field(default_factory=dict)
+    """When each held event was recorded, for those whose source gave no time."""
     next_sequence: dict[str, int] = field(default_factory=dict)
+    released_up_to: dict[str, int] = field(default_factory=dict)
+    """The number of each source up to which nothing is waited for any more."""
+    skipped: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    """Ranges of numbers of each source that were given up and may still come."""
     seen: set[EvidenceRef] = field(default_factory=set)
 
     @property
@@ -194,9 +113,9 @@ class InvocationRecord:
 
     @property
     def open_approval(self) -> Approval | None:
-        """The approval request that still waits for its answer."""
+        """The approval request that still waits for its answer; none does once the attempt has ended."""
         latest = self.approval
-        return latest if latest is not None and latest.answer is None else None
+        return latest if latest is not None and latest.answer is None and self.state not in TERMINAL else None
 
     @property
     def granted(self) -> bool:
@@ -205,9 +124,48 @@ class InvocationRecord:
         return latest is not None and latest.answer is not None and latest.answer.kind == "granted"
 
     @property
-    def open_cancellation(self) -> Request | None:
-        """The first cancellation request, while nothing has acknowledged it and the attempt has not ended by it."""
+    def ungranted(self) -> Approval | None:
+        """The approval without which nothing may start and that was not granted; ``None`` where nothing stands in the way."""
+        latest = next((a for a in reversed(self.approvals) if a.gates_start), None)
+        return latest if latest is not None and (latest.answer is None or latest.answer.kind != "granted") else None
+
+    @property
+    def cancellation(self) -> Request | None:
+        """The first request to cancel that anybody made."""
         return next((r for r in self.requests if r.kind == "cancellation"), None)
+
+    @property
+    def open_cancellation(self) -> Request | None:
+        """The first cancellation request, while nothing has acknowledged it and a body may still be running."""
+        acknowledged = self.closure is not None and self.closure.termination is not None
+        over = acknowledged or self.state in TERMINAL
+        return self.cancellation if not over or self.still_running else None
+
+    @property
+    def still_running(self) -> bool:
+        """Whether evidence says that a body runs and nothing says that it ended, whatever the state is (R4)."""
+        return self.state in EXECUTING or len(self.starts) > len(self.ends)
+
+    @property
+    def seen_at_work(self) -> bool:
+        """Whether anything shows that a body ran, a recorded start or not."""
+        return bool(
+            self.starts or self.lease or self.output_chunks or self.progress or self.parts or self.effects or self.commitment
+            or any(move.target in EXECUTING for move in self.moves)
+        )  # fmt: skip  # one condition
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether somebody else holds the call: a permit was claimed, or a scheduler or executor accepted it."""
+        return self.claim is not None or bool(self.queue_ref or self.accepted_at)
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether the call asks a person for something now; what a model is asked for is not a person's to answer."""
+        if self.state in TERMINAL:
+            return False
+        asks_input = self.input_request is not None and self.input_request.get("collector") != "model"
+        return asks_input or self.open_approval is not None
 
     @property
     def needs_reconciliation(self) -> bool:
@@ -218,4 +176,5 @@ class InvocationRecord:
         """Raise a finding, or add evidence to the one that already stands."""
         old = self.findings.get(code)
         known = old.refs if old else ()
-        self.findings[code] = Finding(code, detail, known + tuple(r for r in refs if r not in known), old.count + 1 if old else 1)
+        cited = (known + tuple(r for r in refs if r not in known))[:_MOST_REFS]
+        self.findings[code] = Finding(code, detail, cited, old.count + 1 if old else 1)

@@ -74,6 +74,17 @@ class Termination(StrEnum):
     """The executor says that the body has ended."""
 
 
+class Validation(StrEnum):
+    """What the check of a result against its declared type came to."""
+
+    PASSED = "passed"
+    ACCEPTED = "accepted"
+    """A foreign runtime says that its own check let it pass."""
+    UNDECLARED = "undeclared"
+    """No type is declared, so there is nothing that it could fail."""
+    REJECTED = "rejected"
+
+
 class Deadline(StrEnum):
     """The four deadlines that can be declared for an invocation."""
 

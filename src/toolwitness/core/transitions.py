@@ -43,6 +43,8 @@ class Condition(StrEnum):
     OTHER_DEADLINE = "other_deadline"
     RESULT_DEADLINE = "result_deadline"
     OWNED = "owned_here"
+    DISPATCHED = "already_dispatched"
+    OTHER_ATTEMPT = "other_attempt"
     ANSWERED_BY_HUMAN = "answered_by_human"
     CLIENT_MADE = "client_made"
 
@@ -112,6 +114,7 @@ def _dispatch_rows() -> list[Row]:
             Row(state, _K.PART_COMPLETED, _C.WORK_OPEN, _S.PARTIALLY_COMPLETE, _B.GAP, f"{s}-part-completed"),
             Row(state, _K.SUCCEEDED, _C.RESULT_ACCEPTED, _S.SUCCEEDED, _B.GAP, f"{s}-succeeded"),
             Row(state, _K.FAILED, _C.ALWAYS, _S.FAILED, _B.GAP, f"{s}-failed"),
+            Row(state, _K.CANCEL_ACKNOWLEDGED, _C.OWNED, _S.CANCELLED, _B.GAP, f"{s}-terminated"),
         ]
     return rows
 

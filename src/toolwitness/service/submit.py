@@ -100,7 +100,7 @@ def _dependencies(place: Workplace, situation: Situation) -> list[Draft]:
         known = view.records.get(dependency)
         root = root_of(known, view.records) if known else dependency
         current = view.records.get(record.moved_dependencies.get(dependency, dependency))
-        if dependency in record.resolved_dependencies or not is_resolved(current, view.task, root=root):
+        if dependency in record.resolved_dependencies or not is_resolved(current, view.task, root=root, records=view.records):
             continue
         by = str(view.task.waived.get(dependency) or (current.state_refs[0] if current and current.state_refs else "waiver"))
         drafts.append(make_draft(place, record, Kind.DEPENDENCY_RESOLVED, {"dependency": dependency, "by": by}, caused_by=[by]))

@@ -1,0 +1,114 @@
+"""Of what type each field of evidence must be, so that a wrong one is named and nothing is believed of it.
+
+Only fields that the fold reads stand here. Whatever else a source puts beside them is its own affair and is kept as it came (R11).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from toolwitness.core.evidence import Event, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A type in words, and the test for it."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(member, str) for member in value)
+
+
+TEXT: Final = Shape("text", _is_text)
+WHOLE_NUMBER: Final = Shape("a whole number", _is_whole)
+ORDINAL: Final = Shape("a whole number from 1", lambda value: _is_whole(value) and value >= 1)
+TEXTS: Final = Shape("a list of texts", _is_texts)
+REFERENCE: Final = Shape("the reference of a value", lambda value: isinstance(value, Mapping))
+
+
+def _shapes(text: str = "", **others: Shape) -> Mapping[str, Shape]:
+    return MappingProxyType({**dict.fromkeys(text.split(), TEXT), **others})
+
+
+_ACT: Final = _shapes("actor reason new_invocation scope")
+
+SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType({
+    Kind.TASK_OPENED: _shapes("purpose parent_task synthesis", required_children=TEXTS),
+    Kind.PROPOSED: _shapes(
+        "tool retry_of reverses replaces cancel_support", inputs=REFERENCE, dependencies=TEXTS, consequences=TEXTS,
+    ),
+    Kind.CLAIMED: _shapes("permit inputs_digest", attempt=WHOLE_NUMBER),
+    Kind.ACCEPTED: _shapes("queue_ref accepted_at"),
+    Kind.STARTED: _shapes("executor lease cancel_support started_at inputs_compared", attempt=WHOLE_NUMBER, inputs=REFERENCE),
+    Kind.HEARTBEAT: _shapes("lease", attempt=WHOLE_NUMBER),
+    Kind.PROGRESS: _shapes(order=WHOLE_NUMBER, percent=WHOLE_NUMBER),
+    Kind.OUTPUT: _shapes(order=WHOLE_NUMBER),
+    Kind.PART_COMPLETED: _shapes(open=TEXTS),
+    Kind.SUCCEEDED: _shapes("completed_at validation"),
+    Kind.FAILED: _shapes("category detail evidence_ref effects"),
+    Kind.CANCEL_ACKNOWLEDGED: _shapes("termination initiator scope reason at effects"),
+    Kind.LOST: _shapes("reason"),
+    Kind.DEADLINE_ELAPSED: _shapes("deadline declared_at approval_id"),
+    Kind.INPUT_REQUIRED: _shapes("collector expires_at", unresolved=TEXTS),
+    Kind.INPUTS_ACCEPTED: _shapes("inputs_digest", unresolved=TEXTS, inputs=REFERENCE),
+    Kind.INPUTS_REJECTED: _shapes("collector expires_at", unresolved=TEXTS),
+    Kind.APPROVAL_REQUESTED: _shapes("approval_id expires_at inputs_digest"),
+    Kind.APPROVAL_INVALIDATED: _shapes("approval_id reason"),
+    Kind.PERMITTED: _shapes("expires_at result_expires_at"),
+    Kind.REFUSED: _shapes("rule reason"),
+    Kind.CLOSED: _shapes("kind initiator scope reason at replaced_by owner_name"),
+    Kind.DEPENDENCY_MOVED: _shapes("dependency moved_to"),
+    Kind.DEPENDENCY_RESOLVED: _shapes("dependency by"),
+    Kind.GRANT_RECORDED: _shapes("grant_id"),
+    Kind.GRANT_REVOKED: _shapes("grant_id"),
+    Kind.HOLD_RELEASED: _shapes("held_source", up_to=WHOLE_NUMBER),
+    Kind.INPUT_SUPPLIED: _ACT,
+    Kind.INPUTS_EDITED: _ACT,
+    Kind.GRANTED: _shapes("actor approval_id inputs_digest reason"),
+    Kind.DENIED: _shapes("actor approval_id reason"),
+    Kind.DISMISSED: _ACT,
+    Kind.WITHDRAWN: _ACT,
+    Kind.CANCEL_REQUESTED: _ACT,
+    Kind.RETRY_REQUESTED: _ACT,
+    Kind.REVERSAL_REQUESTED: _ACT,
+    Kind.ROUTE_CHOSEN: _ACT,
+    Kind.CHILD_WAIVED: _shapes("actor child reason"),
+})  # fmt: skip  # one line a kind
+"""The fields of each kind whose type matters; the others may hold whatever the source likes."""
+
+
+def malformed_fields(event: Event) -> tuple[str, ...]:
+    """Name the fields of ``event`` that are of a wrong type, each with what it is and what it must be; empty when all fit.
+
+    An absent field, and one that is null, has no type: whether it may be absent is another question.
+    """
+    if not isinstance(event.data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # what a source sends need not keep a type
+        return (f"field data is {_word(event.data)} and must be an object",)
+    wrong = [
+        f"field {name} is {_word(value)} and must be {shape.words}"
+        for name, shape in SHAPES.get(event.kind, {}).items()
+        if (value := event.data.get(name)) is not None and not shape.fits(value)
+    ]
+    wrong += [
+        f"field {name} is {_word(value)} and must be {ORDINAL.words}"
+        for name, value in (("attempt", event.attempt), ("sequence", event.sequence))
+        if value is not None and not ORDINAL.fits(value)
+    ]
+    return tuple(wrong)
+
+
+def _word(value: Any) -> str:
+    """Name the type of a value, and the value itself where it is a number, since a number may be of the right type and too small."""
+    return f"{type(value).__name__} {value}" if _is_whole(value) else type(value).__name__
