@@ -22,7 +22,7 @@ ELEMENTS = ("toolwitness.js", "toolwitness.css")
 class ElementsBuildHook(BuildHookInterface):
     """Builds the elements before a wheel or an sdist is packed, if Node is at hand."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Leave the elements in the static folder, or stop a build that would miss them."""
         if version == "editable":
             return
