@@ -207,7 +207,7 @@ def _before_dispatch(moment: Moment) -> str:
 
 
 def _unclaimed(moment: Moment) -> str:
-    claim = moment.record.claim
+    claim = moment.record.claim if moment.record.state in BEFORE_DISPATCH else None
     return f"permit {claim.permit} was claimed at {claim.at}: request its cancellation instead" if claim else ""
 
 
@@ -297,7 +297,9 @@ def _to_reconcile(moment: Moment) -> str:
 
 _ACTOR: Final[Rule[Moment]] = Rule("actor", lambda moment: objection_to_actor(moment.actor, moment.record))
 _OPEN: Final = (Rule("before-dispatch", _before_dispatch), Rule("already-dispatched", _unclaimed))
-_DRAFT: Final = _in(State.PROPOSED, State.AWAITING_INPUT, State.AWAITING_APPROVAL, why="inputs are edited before dispatch")
+_DRAFT: Final = _in(
+    State.PROPOSED, State.AWAITING_INPUT, State.AWAITING_APPROVAL, why="inputs are edited before dispatch; a later attempt starts from them"
+)
 _PROPOSED: Final = _in(State.PROPOSED, why="only a proposal can be submitted")
 _ROUTE_OPEN: Final = _in(
     State.PROPOSED,

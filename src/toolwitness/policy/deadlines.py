@@ -90,5 +90,5 @@ def _of_phase(record: InvocationRecord, deadline: Deadline) -> bool:
             return record.open_approval is not None and record.state is State.AWAITING_APPROVAL
         case Deadline.QUEUE_START:
             return record.claim is None and not record.starts and record.open_approval is None
-        case Deadline.RESULT:
+        case _:  # the result's deadline belongs to every phase
             return True

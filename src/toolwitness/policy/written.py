@@ -32,9 +32,11 @@ def read_policy(raw: bytes) -> ToolPolicy:
     try:
         said: dict[str, Any] = json.loads(raw)
         if "retry" in said:
-            said["retry"] = RetryPolicy(**{**said["retry"], "categories": tuple(said["retry"]["categories"])})
+            retry = said["retry"]
+            said["retry"] = RetryPolicy(attempts=retry["attempts"], categories=tuple(retry["categories"]))
         if said.get("inverse"):
             said["inverse"] = Inverse(**said["inverse"])
         return ToolPolicy(**said)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InvalidInput(f"The recorded policy cannot be read: {error}.", field="policy", remedy="Declare the tool in this process.") from error
+        remedy = "Declare the tool in this process."
+        raise InvalidInput(f"The recorded policy cannot be read: {error}.", field="policy", remedy=remedy) from error

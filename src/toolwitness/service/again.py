@@ -2,7 +2,7 @@
 
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import ClosureKind, Owner
+from toolwitness.core.states import TERMINAL, ClosureKind, Owner
 from toolwitness.core.task import latest_attempts, root_of
 from toolwitness.core.verdicts import Actor
 from toolwitness.policy.controls import judge_action
@@ -149,6 +149,8 @@ async def choose_route(
             place, situation.record, Kind.ROUTE_CHOSEN, facts, owner=Owner.USER, once_key=f"answer:{waiting.id}" if waiting else ""
         )
         require(judge_action(situation.record, situation.policy, actor, action="choose_route", now=situation.now, route=route), act)
+        if situation.record.state in TERMINAL:
+            return [act]  # what has ended is not closed a second time
         return [act, closure_draft(place, situation, ClosureKind.WITHDRAWN, actor, reason or f"chose: {route}", caused_by=act)]
 
     return await carry_out(place, invocation_id, decide)

@@ -397,7 +397,7 @@ def test_partials_methods_and_callable_objects_are_read_like_functions() -> None
 def test_a_callable_without_a_signature_is_not_checked() -> None:
     bound = bind_inputs(dict.update, {"a": 1})
 
-    assert check_result(type("Hidden", (), {"__signature__": 3, "__call__": lambda self: 1})(), 1).kind is CheckKind.UNDECLARED
+    assert check_result(type("Hidden", (), {"__signature__": 3, "__call__": lambda _self: 1})(), 1).kind is CheckKind.UNDECLARED
     assert bound.encoded == b'{"a":1}'
 
 

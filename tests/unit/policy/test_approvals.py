@@ -1,0 +1,212 @@
+"""An approval is bound to exactly what was asked; every answer that does not fit decides nothing, by name."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.unit.policy.worlds import (
+    ANN,
+    BOB,
+    CLAIM,
+    DIGEST,
+    NOW,
+    POLICY,
+    READER,
+    REF,
+    answered,
+    asked,
+    at,
+    record,
+    running,
+    waiting,
+)
+from toolwitness.core.evidence import Event, Kind, missing_fields
+from toolwitness.core.record import InvocationRecord
+from toolwitness.core.states import Owner, State
+from toolwitness.core.verdicts import Actor
+from toolwitness.policy.approvals import Decision, build_request, consequence_summary, judge_decision
+from toolwitness.policy.tool_policy import unknown_tool
+
+INPUTS = b'{"itinerary_id":"it-7","total":412.50,"currency":"EUR","card":"4111"}'
+
+
+def judged(made: InvocationRecord, actor: Actor | None = ANN, action: str = "approve", **given: Any):
+    facts = {"approval_id": "apr_1", "now": NOW, "policy": POLICY} | given
+    policy = facts.pop("policy")
+    return judge_decision(made, policy, actor, action=action, **facts)
+
+
+# ── the request ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_request_is_bound_to_all_that_it_is_about() -> None:
+    request = build_request(record(), POLICY, approval_id="apr_1", inputs=INPUTS, now=NOW)
+
+    assert request["facts"] == [
+        {"term": "amount", "field": "total", "text": "412.50"},
+        {"term": "currency", "field": "currency", "text": "EUR"},
+    ]
+    bound = {k: request[k] for k in ("approval_id", "inputs_digest", "attempt", "policy_version", "expires_at", "eligible")}
+    assert bound == {
+        "approval_id": "apr_1",
+        "inputs_digest": DIGEST,
+        "attempt": 1,
+        "policy_version": POLICY.version,
+        "expires_at": at(300),
+        "eligible": ["role:finance"],
+    }
+    assert request["scope"] == "one call of book, attempt 1, with exactly these inputs; in view: amount, currency"
+    assert request["authority"] == "role:finance"
+    assert "the provider accepts the purchase" in request["consequence_summary"]
+    event = Event(kind=Kind.APPROVAL_REQUESTED, source="s", id="1", task_id="t", owner=Owner.POLICY, data=request)
+    assert missing_fields(event) == ()
+
+
+def test_a_request_leaves_out_what_is_not_declared() -> None:
+    made = record(inputs=None, proposal={})
+
+    request = build_request(made, replace(READER, approvers=("user:ann", "not:proposer")), approval_id="apr_1", inputs=b"{}", now=NOW)
+
+    assert {"expires_at", "inputs_digest"}.isdisjoint(request)
+    assert (request["facts"], request["authority"]) == ([], "user:ann")
+    assert request["scope"] == "one call of search, attempt 1, with exactly these inputs"
+    assert request["consequence_summary"] == "reads only"
+
+
+def test_nobody_having_declared_a_tool_is_said() -> None:
+    assert consequence_summary(unknown_tool("x")).startswith("nobody has declared what this tool does")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "texts"),
+    [
+        (b'{"total":1e400,"currency":"EUR"}', ["not given", "not given"]),
+        (b'{"total":1,"total":2,"currency":"EUR"}', ["not given", "not given"]),
+        (b"[1]", ["not given", "not given"]),
+        (b"not json", ["not given", "not given"]),
+        (b'{"total":null,"currency":""}', ["not given", "not given"]),
+        (b'{"total":{"amount":412},"currency":["EUR"]}', ['{"amount": "412"}', '["EUR"]']),
+        (b'{"total":12345678901234567890,"currency":false}', ["12345678901234567890", "false"]),
+    ],
+)
+def test_scope_is_shown_as_it_was_written_or_named_as_missing(inputs: bytes, texts: list[str]) -> None:
+    request = build_request(record(), POLICY, approval_id="apr_1", inputs=inputs, now=NOW)
+
+    assert [fact["text"] for fact in request["facts"]] == texts
+    assert [bool(fact.get("missing")) for fact in request["facts"]] == [text == "not given" for text in texts]
+
+
+def test_a_redacted_field_is_never_in_the_request_and_a_long_one_says_what_is_cut() -> None:
+    policy = replace(POLICY, scope_fields=("card", "note"), redact=("/card",))
+
+    request = build_request(record(), policy, approval_id="a", inputs=b'{"card":"4111","note":"%s"}' % (b"x" * 600), now=NOW)
+
+    assert [fact["term"] for fact in request["facts"]] == ["note"]
+    assert request["facts"][0]["text"].endswith("… (600 characters in all)")
+    assert "4111" not in str(request)
+
+
+# ── the answer ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("action", list(Decision))
+def test_an_eligible_person_may_answer_what_is_asked(action: Decision) -> None:
+    verdict = judged(waiting(), action=action, inputs_digest=DIGEST)
+
+    assert (verdict.allowed, verdict.rule, dict(verdict.facts)) == (True, "eligible", {})
+
+
+def test_there_are_only_two_answers() -> None:
+    with pytest.raises(ValueError, match="maybe"):
+        judged(waiting(), action="maybe")
+
+
+def with_request(**changes: Any) -> InvocationRecord:
+    return record(State.AWAITING_APPROVAL, approvals=[asked(**changes)])
+
+
+BOTH = {"approve", "deny"}
+ONLY_APPROVE = {"approve"}
+CASES: list[tuple[str, Callable[[], InvocationRecord], dict[str, Any], set[str]]] = [
+    ("actor", waiting, {"actor": None}, BOTH),
+    ("actor", waiting, {"actor": Actor(id="")}, BOTH),
+    ("actor", waiting, {"actor": replace(ANN, tenant="other")}, BOTH),
+    ("known-request", waiting, {"approval_id": "apr_2"}, BOTH),
+    ("known-request", record, {"approval_id": ""}, BOTH),
+    ("already-answered", lambda: record(State.AWAITING_APPROVAL, approvals=[answered(asked())]), {}, BOTH),
+    ("already-answered", lambda: record(State.CANCELLED, approvals=[answered(asked(), "denied", when="")]), {}, BOTH),
+    ("terminal", lambda: record(State.EXPIRED, approvals=[asked()]), {}, BOTH),
+    ("superseded", lambda: record(State.AWAITING_APPROVAL, approvals=[asked(), asked("apr_2")]), {}, BOTH),
+    ("already-dispatched", lambda: waiting(claim=CLAIM), {}, BOTH),
+    ("attempt", lambda: with_request(attempt=2), {}, BOTH),
+    ("eligible", waiting, {"actor": BOB}, BOTH),
+    ("eligible", lambda: with_request(eligible=["role:ops"]), {}, BOTH),
+    ("deadline-unreadable", lambda: with_request(expires_at="soon"), {}, ONLY_APPROVE),
+    ("deadline-unreadable", lambda: with_request(expires_at="2026-05-04T12:05:00"), {}, ONLY_APPROVE),
+    ("deadline-elapsed", waiting, {"now": NOW + timedelta(seconds=300)}, BOTH),
+    ("inputs", waiting, {"inputs_digest": "sha256:bbbb"}, ONLY_APPROVE),
+    ("inputs", lambda: with_request(inputs_digest="sha256:bbbb"), {}, ONLY_APPROVE),
+    ("inputs", lambda: waiting(inputs=None), {}, ONLY_APPROVE),
+    ("policy-version", waiting, {"policy": replace(POLICY, recovery=())}, ONLY_APPROVE),
+    ("scope", lambda: with_request(facts=[{"term": "amount", "text": "not given", "missing": True}]), {}, ONLY_APPROVE),
+]
+
+
+@pytest.mark.parametrize("action", sorted(BOTH))
+@pytest.mark.parametrize(("rule", "made", "given", "stops"), CASES)
+def test_an_answer_that_does_not_fit_is_refused_by_name(
+    rule: str, made: Callable[[], InvocationRecord], given: dict[str, Any], stops: set[str], action: str
+) -> None:
+    verdict = judged(made(), action=action, **given)
+
+    assert verdict.allowed is (action not in stops)
+    if action in stops:
+        assert verdict.rule == rule
+        assert verdict.reason
+
+
+def test_every_rule_has_a_case() -> None:
+    from toolwitness.policy.approvals import _RULES  # noqa: PLC0415 - the table itself is what is counted
+
+    assert {rule.name for rule in _RULES} == {case[0] for case in CASES}
+
+
+def test_who_comes_late_is_told_who_won_and_when() -> None:
+    verdict = judged(record(State.AWAITING_APPROVAL, approvals=[answered(asked(), "denied")]))
+
+    assert verdict.reason == f"already denied by ann at {at(0)}"
+    assert verdict.facts["winner"] == {"kind": "denied", "actor": "ann", "at": at(0), "ref": REF}
+
+
+def test_the_last_moment_is_in_time_and_the_deadline_itself_is_not() -> None:
+    just_before: datetime = NOW + timedelta(seconds=299, microseconds=999_999)
+
+    assert judged(waiting(), now=just_before).allowed
+    assert not judged(waiting(), now=NOW + timedelta(seconds=300)).allowed
+
+
+def test_a_clock_without_a_zone_is_a_broken_rule_and_refuses() -> None:
+    verdict = judged(waiting(), now=NOW.replace(tzinfo=None))
+
+    assert (verdict.allowed, verdict.rule) == (False, "deadline-unreadable")
+    assert "could not be evaluated" in verdict.reason
+
+
+def test_facts_that_cannot_be_understood_refuse() -> None:
+    verdict = judged(with_request(facts="everything"))
+
+    assert (verdict.allowed, verdict.rule) == (False, "scope")
+
+
+def test_a_request_that_is_bound_to_less_falls_back_to_the_policy() -> None:
+    loose = with_request(attempt=..., eligible=..., expires_at=..., policy_version=..., facts=...)
+
+    assert judged(loose).allowed
+    assert judged(loose, BOB).rule == "eligible"
+
+
+def test_a_question_asked_while_the_call_runs_can_be_answered() -> None:
+    assert judged(running(approvals=[asked()])).allowed
