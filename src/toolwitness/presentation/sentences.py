@@ -82,7 +82,7 @@ def _effect(reading: Reading, said: Said) -> str:
 
 
 def _succeeded(reading: Reading, said: Said) -> str:
-    fit = {"rejected": "; the result does not fit the declared type", "accepted": "; the result fits the declared type"}
+    fit = {"rejected": "; the result does not fit the declared type", "passed": "; the result fits the declared type"}
     return f"Succeeded{_given(reading, said, 'summary', ': ')}{fit.get(str(said.get('validation')), '')}"
 
 

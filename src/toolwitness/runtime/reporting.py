@@ -150,7 +150,7 @@ class Reporter:
         elif ending.kind is EndingKind.SELF_CANCELLED:
             facts["detail"] = "The tool cancelled itself; nobody had asked for it."
         elif ending.kind is EndingKind.NEVER_STARTED:
-            facts["detail"] = "The tool was never started."
+            facts |= {"detail": "The tool was never started.", "effects": "excluded"}
         else:
             facts["detail"] = f"The tool raised {type(error).__name__}."
         raised = json.dumps({"type": type(error).__name__, "text": str(error)}, ensure_ascii=True).encode()
