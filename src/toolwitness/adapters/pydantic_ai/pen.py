@@ -30,6 +30,15 @@ def exact(value: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def _plain(fact: Any) -> Any:
+    """Give a fact as the record can hold it: half a surrogate pair, which no UTF-8 carries, is spelt out."""
+    if isinstance(fact, str):
+        return fact.encode("utf-8", "backslashreplace").decode()
+    if isinstance(fact, list):
+        return [_plain(one) for one in fact]
+    return {str(name): _plain(one) for name, one in fact.items()} if isinstance(fact, dict) else fact
+
+
 class Pen:
     """Writes events about calls in the name of one capture file, row by row."""
 
@@ -59,10 +68,6 @@ class Pen:
         """Give an id that belongs to this capture and to ``parts``."""
         return f"{prefix}_{stable(self.source, *parts)}"
 
-    def reference(self, event_id: str, name: str) -> dict[str, Any]:
-        """Cite the value called ``name`` of an event that was written before."""
-        return {"ref": value_ref(self.source, event_id, name)}
-
     def write(
         self, kind: Kind, word: str, invocation_id: str | None = None, *, attempt: int | None = None, data: Mapping[str, Any] | None = None,
         values: Mapping[str, bytes] | None = None, owner: Owner | None = None, origin: Origin = Origin.SERVER, time: str | None = None,
@@ -71,7 +76,7 @@ class Pen:
         """Write one event and give its id; ``word`` names the row of the mapping that made it."""
         self._written += 1
         event_id = f"row:{self.seq}" if self._written == 1 else f"row:{self.seq}.{self._written}"
-        facts = {name: fact for name, fact in (data or {}).items() if fact is not None}
+        facts = {name: _plain(fact) for name, fact in (data or {}).items() if fact is not None}
         if kind is Kind.FAILED:
             facts["evidence_ref"] = evidence_ref(self.source, event_id)
         beside = dict(values or {})

@@ -168,10 +168,9 @@ def start(
     values: dict[str, bytes] = {}
     data: dict[str, Any] = {"attempt": attempt or call.attempt, "executor": FRAMEWORK}
     if inputs is not None:
-        if call.proposal and _same(call.args, inputs):
-            data["inputs"] = calls.pen.reference(call.proposal, "inputs")
-        else:
-            values["inputs"] = exact(inputs)
+        values["inputs"] = exact(inputs)
+        if call.proposal:
+            data["inputs_compared"] = "same" if _same(call.args, inputs) else "different"
     calls.pen.write(Kind.STARTED, word, call.invocation_id, attempt=call.attempt, data=data, values=values, time=time)
 
 
