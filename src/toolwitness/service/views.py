@@ -36,7 +36,7 @@ async def _visible(place: Workplace, task_id: str, actor: Actor) -> TaskView:
     if view is None or view.task.tenant != actor.tenant:
         raise UnknownId(f"No task {task_id!r} is recorded.", field="taskId", remedy="List what is there with `toolwitness show`.")
     for record in view.records.values():
-        lacking = missing_evidence(record)
+        lacking = missing_evidence(record) if record.state is State.SUCCEEDED else {}
         if lacking:
             demanded = ", ".join(sorted({str(c) for classes in lacking.values() for c in classes}))
             record.raise_finding(Code.EVIDENCE_MISSING, f"{demanded} asks for {', '.join(lacking)}; not recorded", *record.state_refs[:1])

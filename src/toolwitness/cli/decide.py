@@ -1,0 +1,129 @@
+"""The inbox, and decisions from the terminal: approve, deny, cancel, retry."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolwitness.bootstrap.desk import Desk
+from toolwitness.cli.answers import print_json, run, screen
+from toolwitness.cli.desks import desk_at, person, with_ledger, with_policy
+from toolwitness.contract.envelope import encode_recorded
+from toolwitness.core.verdicts import Actor
+from toolwitness.presentation.terminal import draw_card, draw_inbox
+from toolwitness.service import views
+from toolwitness.service.workplace import Receipt
+
+Deed = Callable[[Desk, Actor], Awaitable[Receipt]]
+
+
+@click.command()
+@with_policy
+@with_ledger
+def inbox(db: str, policy: Path | None, *, as_json: bool) -> None:
+    """Show what waits for a decision, yours first.
+
+    Each card shows what is asked, the exact scope, who may answer, and until when by whose clock.
+    """
+
+    async def work() -> None:
+        async with desk_at(db) as desk:
+            actor = person(policy)
+            if as_json:
+                print_json({"approvals": await views.waiting_documents(desk.place, actor)})
+                return
+            found = await views.inbox(desk.place, actor)
+            click.echo(draw_inbox(found, screen()))
+            for card in found["items"][:1]:
+                click.echo(f"\nAnswer one with, for example:  toolwitness approve {card['id']} --db {db}")
+
+    run(work())
+
+
+def _carry_out(db: str, policy: Path | None, deed: Deed, *, as_json: bool) -> None:
+    """Do the deed as the person at the terminal, and show what was recorded."""
+
+    async def work() -> None:
+        async with desk_at(db) as desk:
+            actor = person(policy)
+            receipt = await deed(desk, actor)
+            document = await views.document(desk.place, receipt.record.id, actor)
+            if as_json:
+                print_json({"recorded": [encode_recorded(r) for r in receipt.recorded], "document": document})
+                return
+            for recorded in receipt.recorded:
+                click.echo(f"recorded  {recorded.event.kind}  {recorded.event.ref}")
+            click.echo(draw_card(await views.card(desk.place, receipt.record.id, actor), screen()))
+
+    run(work())
+
+
+def _reason(command: Any) -> Any:
+    return click.option("--reason", default="", metavar="TEXT", help="Why, in your words; kept with the decision.")(command)
+
+
+@click.command()
+@click.argument("invocation_id", metavar="ID")
+@click.option("--approval", default="", metavar="ID", help="The request you were shown; without it, the one that waits now.")
+@click.option("--digest", default="", metavar="HEX", help="The digest of the inputs you were shown; other inputs are then not approved.")
+@_reason
+@with_policy
+@with_ledger
+def approve(db: str, policy: Path | None, invocation_id: str, approval: str, digest: str, reason: str, *, as_json: bool) -> None:
+    """Approve the request that waits at invocation ID. It is used once.
+
+    You act as os:<user> with the roles that the policy file gives you. The call itself runs in the process that holds it.
+    """
+
+    async def deed(desk: Desk, actor: Actor) -> Receipt:
+        return await desk.approve(invocation_id, by=actor, approval_id=approval, inputs_digest=digest, reason=reason)
+
+    _carry_out(db, policy, deed, as_json=as_json)
+
+
+@click.command()
+@click.argument("invocation_id", metavar="ID")
+@_reason
+@with_policy
+@with_ledger
+def deny(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_json: bool) -> None:
+    """Deny the request that waits at invocation ID. A denial is an outcome, not an error."""
+
+    async def deed(desk: Desk, actor: Actor) -> Receipt:
+        return await desk.deny(invocation_id, by=actor, reason=reason)
+
+    _carry_out(db, policy, deed, as_json=as_json)
+
+
+@click.command()
+@click.argument("invocation_id", metavar="ID")
+@_reason
+@with_policy
+@with_ledger
+def cancel(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_json: bool) -> None:
+    """Request the cancellation of invocation ID alone.
+
+    A request is not its acknowledgement: the call is cancelled when its executor says that it has ended, and not before.
+    """
+
+    async def deed(desk: Desk, actor: Actor) -> Receipt:
+        return await desk.request_cancellation(invocation_id, by=actor, reason=reason)
+
+    _carry_out(db, policy, deed, as_json=as_json)
+
+
+@click.command()
+@click.argument("invocation_id", metavar="ID")
+@_reason
+@with_policy
+@with_ledger
+def retry(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_json: bool) -> None:
+    """Propose the next attempt of the failed invocation ID, under current policy. The failed attempt stays as it is."""
+
+    async def deed(desk: Desk, actor: Actor) -> Receipt:
+        return await desk.retry(invocation_id, by=actor, reason=reason)
+
+    _carry_out(db, policy, deed, as_json=as_json)
+
+
