@@ -19,7 +19,7 @@ _EMPTY: Final = b'""'
 
 def genesis(task_id: str) -> bytes:
     """Give the hash that stands before the first event of a task."""
-    return sha256(_GENESIS + task_id.encode()).digest()
+    return sha256(_GENESIS + task_id.encode("utf-8", "surrogatepass")).digest()
 
 
 def link(

@@ -25,8 +25,8 @@ class Feed:
         self._recent: deque[Recorded] = deque(maxlen=_REMEMBERED)
         self._waiting: set[asyncio.Future[None]] = set()
         self._listeners: list[Listener] = []
-        self._told = head
-        """The last position that the listeners were told."""
+        self._told: int | None = head
+        """The last position that the listeners were told; ``None`` while nobody knows where now is."""
         self._catching_up: asyncio.Task[None] | None = None
         self._following = 0
         self._closed = False
@@ -38,10 +38,13 @@ class Feed:
         """Whether anybody follows or listens."""
         return bool(self._following or self._listeners)
 
-    def add_listener(self, listener: Listener) -> Callable[[], None]:
-        """Call ``listener`` with each batch recorded from now on; gives what takes it away again."""
+    def add_listener(self, listener: Listener, *, after: int | None) -> Callable[[], None]:
+        """Call ``listener`` with each batch after the position ``after``; gives what takes it away again.
+
+        A first listener that gives no position hears everything from the next news on; a further one hears what the first hears.
+        """
         if not self._listeners:
-            self._told = self.head
+            self._told = after
         self._listeners.append(listener)
 
         def remove() -> None:
@@ -61,6 +64,8 @@ class Feed:
             self._recent.extend(batch)
         else:
             self._recent.clear()
+        if self._told is None:
+            self._told = first - 1
         contiguous = first == self._told + 1 and self._catching_up is None
         self._advance(last)
         if self._listeners:
@@ -71,10 +76,10 @@ class Feed:
 
     def advance(self, head: int) -> None:
         """Hear that the ledger has grown to ``head``, by whomever."""
-        if head > self.head:
-            self._advance(head)
-            if self._listeners:
-                self._catch_up()
+        self._told = head if self._told is None else self._told
+        self._advance(head)
+        if self._listeners and self._told < head:
+            self._catch_up()
 
     async def follow(self, after: int) -> AsyncIterator[Sequence[Recorded]]:
         """Yield batches in order of position after ``after`` until the ledger closes."""
@@ -139,7 +144,7 @@ class Feed:
 
     async def _tell_what_was_missed(self) -> None:
         try:
-            while self._told < self.head and self._listeners:
+            while self._told is not None and self._told < self.head and self._listeners:
                 batch = await self._read(self._told, BATCH)
                 if not batch:
                     break

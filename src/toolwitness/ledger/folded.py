@@ -33,6 +33,10 @@ class Folded:
     head: bytes = b""
     position: int = 0
     """Where the task's last event stands in the ledger."""
+    key: int = 0
+    """Where its first event stands."""
+    keys: dict[str, int] = field(default_factory=dict)
+    """Where the first event of each invocation stands."""
     mine: set[str] = field(default_factory=set)
     """Invocations whose records no view holds; the others are copied before they change."""
     task_is_mine: bool = True
@@ -58,9 +62,21 @@ class Folded:
             self.mine.add(subject)
         return judge(record, event, recorded_at=recorded_at)
 
+    def advance(self, subject: str | None, position: int, head: bytes) -> None:
+        """Note that the event just judged stands at ``position`` and ends the chain with ``head``."""
+        self.sequence += 1
+        self.position, self.head = position, head
+        self.key = self.key or position
+        if subject is not None and subject not in self.keys:
+            self.keys[subject] = position
+
     def state_of(self, subject: str | None) -> State | None:
         """Give the state of an invocation; ``None`` for the task itself and for one that is in no state yet."""
         return self.records[subject].state if subject is not None else None
+
+    def version_of(self, subject: str | None) -> int:
+        """Give how many events were judged about an invocation or, where that is ``None``, about the task itself."""
+        return self.task.version if subject is None else self.records[subject].version
 
     def view(self) -> TaskView:
         """Give a reading that stays as it is whatever is recorded later."""

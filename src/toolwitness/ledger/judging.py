@@ -33,6 +33,14 @@ class Entry:
     reuse: int
     """How many events with the same source and id stand before it."""
     hash: bytes
+    previous: int
+    """Where the event before it in its task stands; 0 for the first."""
+    task_key: int
+    """Where the first event of its task stands."""
+    subject_key: int | None
+    """Where the first event of the invocation stands."""
+    version: int
+    """How many events were judged about its subject, this one included."""
 
     @property
     def takes(self) -> str:
@@ -199,21 +207,22 @@ def _enter(judged: Judged, plan: _New, known: Known, position: int, recorded_tim
     prepared, judgement = _judge(judged, prepared, subject, known, recorded_time)
     if plan.reuse:
         judgement = Judgement(Verdict.REFUSED, prepared.event.refusal)
-    folded = judged.folded
-    folded.sequence += 1
-    folded.position = position
-    row = judgement.row
-    state = folded.state_of(subject)
-    basis, name = (row.basis.value, row.name) if row is not None else ("", "")
-    folded.head = link(
-        folded.head, prepared.body, position=position, task_sequence=folded.sequence, recorded_time=recorded_time,
+    folded, row = judged.folded, judgement.row
+    state, previous = folded.state_of(subject), folded.position
+    basis, name = (row.basis._value_, row.name) if row is not None else ("", "")
+    head = link(
+        folded.head, prepared.body, position=position, task_sequence=folded.sequence + 1, recorded_time=recorded_time,
         verdict=judgement.verdict._value_, reason=judgement.reason, state=state._value_ if state is not None else None, basis=basis, row=name,
     )  # fmt: skip  # as in the form
+    folded.advance(subject, position, head)
     recorded = Recorded(
         event=prepared.event, position=position, task_sequence=folded.sequence, recorded_time=recorded_time, verdict=judgement.verdict,
-        reason=judgement.reason, hash=folded.head.hex(), state=state, basis=basis, row=name,
+        reason=judgement.reason, hash=head.hex(), state=state, basis=basis, row=name,
     )  # fmt: skip  # one field after the other
-    return Entry(recorded, prepared.body, prepared.values, subject, plan.reuse, folded.head)
+    return Entry(
+        recorded, prepared.body, prepared.values, subject, plan.reuse, head, previous, folded.key,
+        None if subject is None else folded.keys[subject], folded.version_of(subject),
+    )  # fmt: skip  # as above
 
 
 def _judge(judged: Judged, prepared: Prepared, subject: str | None, known: Known, recorded_time: str) -> tuple[Prepared, Judgement]:
@@ -232,8 +241,4 @@ def _judge(judged: Judged, prepared: Prepared, subject: str | None, known: Known
 def replay(folded: Folded, recorded: Recorded, subject: str | None) -> None:
     """Fold an event that is already recorded, in the order of the record."""
     folded.judge(recorded.event, subject, recorded.recorded_time)
-    folded.sequence = recorded.task_sequence
-    folded.head = bytes.fromhex(recorded.hash)
-    folded.position = recorded.position
-
-
+    folded.advance(subject, recorded.position, bytes.fromhex(recorded.hash))

@@ -68,7 +68,7 @@ class _Index:
             before = self.rows.get(subject)
             self.rows[subject] = StateRow(
                 invocation_id=subject, task_id=event.task_id, tenant=before.tenant if before else event.tenant, state=recorded.state,
-                version=before.version + 1 if before else 1, position=recorded.position,
+                version=entry.version, position=recorded.position,
             )  # fmt: skip  # one field after the other
 
 
@@ -125,8 +125,8 @@ class MemoryLedger:
         self, *, after: int = 0, task_id: str | None = None, invocation_id: str | None = None, limit: int | None = None
     ) -> Sequence[Recorded]:
         """Read recorded events in order of position, after a position."""
-        lines = (entry.recorded for entry in islice(self._index.entries, max(after, 0), None))
-        found = (r for r in lines if task_id in {None, r.event.task_id} and invocation_id in {None, r.event.invocation_id})
+        lines = islice(self._index.entries, max(after, 0), None)
+        found = (e.recorded for e in lines if task_id in {None, e.recorded.event.task_id} and invocation_id in {None, e.subject})
         return list(found if limit is None else islice(found, limit))
 
     def follow(self, *, after: int = 0) -> AsyncIterator[Sequence[Recorded]]:
@@ -135,7 +135,7 @@ class MemoryLedger:
 
     def add_listener(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` with each batch recorded from now on; gives what takes it away again."""
-        return self._feed.add_listener(listener)
+        return self._feed.add_listener(listener, after=len(self._index.entries))
 
     async def value(self, ref: str) -> bytes | None:
         """Give the exact bytes of a value, or ``None`` where there is none."""

@@ -99,7 +99,7 @@ def check_chain(task_id: str, lines: Iterable[Line], *, home: Callable[[str], st
         _check_fields(check, event, line, task_id, place)
         _note_values(check, event, line)
         before = line.hash
-        check.folded.head = before
+        check.folded.advance(subject, line.position, before)
     return check
 
 
@@ -137,11 +137,8 @@ def _replay(check: ChainCheck, event: Event, line: Line, home: Callable[[str], s
     subject = event.invocation_id
     if subject is not None and home(subject) != check.folded.task.id:
         subject = None
-    folded = check.folded
-    folded.sequence += 1
-    folded.position = line.position
     try:
-        return subject, folded.judge(event, subject, line.recorded_time)
+        return subject, check.folded.judge(event, subject, line.recorded_time)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         check.problems.append(Problem(f"{EVENTS} {line.position} body", f"cannot be folded ({type(error).__name__}: {error})"))
         return subject, None
@@ -156,7 +153,7 @@ def _check_link(
         what = f"is {line.task_sequence}; {expected_sequence} was expected: a line was changed, removed or moved"
         check.problems.append(Problem(f"{place} task_sequence", what))
     stored: dict[str, Any] = {name: getattr(line, name) for name in _LINKED}
-    if link(before, line.body, **stored) == line.hash:
+    if _links(before, line, stored):
         return
     if judgement is None:
         check.problems.append(Problem(f"{place} hash", "does not match the line"))
@@ -169,7 +166,7 @@ def _check_link(
     if line.reuse:
         likely |= {"verdict": Verdict.REFUSED.value}
     changed = [name for name, value in likely.items() if stored[name] != value]
-    if changed and link(before, line.body, **{**stored, **likely}) == line.hash:
+    if changed and _links(before, line, {**stored, **likely}):
         check.problems += [Problem(f"{place} {name}", f"is {stored[name]!r}; {likely[name]!r} was recorded") for name in changed]
     else:
         columns = "body, recorded_time, reason or hash"
@@ -177,6 +174,14 @@ def _check_link(
 
 
 _LINKED: Final = ("position", "task_sequence", "recorded_time", "verdict", "reason", "state", "basis", "row")
+
+
+def _links(before: bytes, line: Line, columns: dict[str, Any]) -> bool:
+    """Tell whether these columns give the hash of the line; text that is no text gives none."""
+    try:
+        return link(before, line.body, **columns) == line.hash
+    except (ValueError, TypeError):
+        return False
 
 
 def _check_fields(check: ChainCheck, event: Event, line: Line, task_id: str, place: str) -> None:

