@@ -59,15 +59,15 @@ async def _go_on(trip: tw.TaskHandle, tools: Tools, flight: tw.Call, known: Trip
 
 def _errands(errands: tw.TaskHandle, tools: Tools) -> dict[str, tw.Call]:
     """Make the calls that show the rest of a call's life: asked for input, denied, dismissed, withdrawn, expired, late."""
-    seat = errands.call(tools.choose_seat, purpose="Choose a seat", flight="NW 701", required="no")
+    seat = errands.call(tools.choose_seat, purpose="Choose a seat", flight="NW 701")
     mail = errands.call(tools.mail_itinerary, purpose="Mail the itinerary to the whole office", to="everybody@example.org", subject="My trip", required="no")
     share = errands.call(tools.share_calendar, purpose="Share the calendar with the airline", with_whom="Nordwind Travel", required="no")
     insurance = errands.call(
         tools.offer_insurance, purpose="Offer travel insurance", itinerary_id="it-7", depends_on=[seat], required="no"
     )
-    hold = errands.call(tools.hold_price, purpose="Hold the price of it-9", itinerary_id="it-9", minutes=30, required="no")
+    hold = errands.call(tools.hold_price, purpose="Hold the price of it-9", itinerary_id="it-9", minutes=30)
     deposit = errands.call(
-        tools.charge_deposit, purpose="Charge the deposit", amount="50.00", currency="EUR", recipient="Nordwind Travel", required="no"
+        tools.charge_deposit, purpose="Charge the deposit", amount="50.00", currency="EUR", recipient="Nordwind Travel"
     )
     train = errands.call(tools.hold_seat, purpose="Hold a seat on the night train", train="NT 341", required="no")
     papers = errands.call(tools.pack_documents, purpose="Pack the documents", names=["passport copy", "visa", "tickets"])
