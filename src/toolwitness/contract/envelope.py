@@ -176,14 +176,20 @@ class ParsedEvent:
     """Field of ``event.data`` → its JSON, to be kept beside the event; the ledger fills in the reference."""
 
 
-def parse_event(envelope: Any, *, where: str = "") -> ParsedEvent:
+def parse_event(envelope: Any, *, where: str = "", exact: Mapping[str, bytes] | None = None) -> ParsedEvent:
     """Read an envelope that a stranger sent: its foreign values are parted from its fields, and it can refer to none of ours.
+
+    ``exact`` holds values as they were written, by field; a value that is not in it is written anew, its digits unchanged
+    but perhaps not its white space.
 
     Raises:
         InvalidInput: as for ``decode_event``, or the event refers to a value; references are given out here and not brought along.
     """
     read = _read(envelope, where)
-    values = {name: encode(read.data[name]) for name in VALUE_FIELDS if read.data.get(name) is not None}
+    written = exact or {}
+    values = {
+        name: written[name] if name in written else encode(read.data[name]) for name in VALUE_FIELDS if read.data.get(name) is not None
+    }
     fields = {name: value for name, value in read.data.items() if name not in values}
     _refuse_fractions(fields, where)
     _refuse_references(fields, read.rawref, where)

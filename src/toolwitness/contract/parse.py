@@ -4,8 +4,9 @@ from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
+from toolwitness.contract import slices
 from toolwitness.contract.base import Model
-from toolwitness.contract.envelope import EventEnvelope, ParsedEvent, parse_event
+from toolwitness.contract.envelope import VALUE_FIELDS, EventEnvelope, ParsedEvent, parse_event
 from toolwitness.contract.invocation import InvocationDocument
 from toolwitness.contract.problems import from_validation
 from toolwitness.contract.task import TaskDocument
@@ -43,21 +44,33 @@ def parse_envelope(text: bytes | str) -> EventEnvelope:
 
 
 def parse_events(text: bytes | str) -> list[ParsedEvent]:
-    """Read one event or a CloudEvents batch (a JSON array); all of it is taken or none.
+    """Read one event or a CloudEvents batch (a JSON array); all of it is taken or none, and values are kept as written.
 
     Raises:
         InvalidInput: as for ``parse_invocation``; the field begins with the event's place in the batch.
     """
     loaded = loads_strict(text)
+    characters = text if isinstance(text, str) else text.decode("utf-8")
+    at = slices.start(characters)
     if isinstance(loaded, dict):
-        return [parse_event(loaded)]
+        return [parse_event(loaded, exact=_values(characters, at))]
     if not isinstance(loaded, list):
         raise InvalidInput(
             f"A batch of events is a JSON array, not {type(loaded).__name__}.",
             remedy="Send one event object, or an array of them.",
             field="",
         )
-    return [parse_event(envelope, where=f"/{number}") for number, envelope in enumerate(cast("list[Any]", loaded))]
+    places = enumerate(zip(cast("list[Any]", loaded), slices.items(characters, at), strict=True))
+    return [parse_event(envelope, where=f"/{number}", exact=_values(characters, begin)) for number, (envelope, (begin, _)) in places]
+
+
+def _values(text: str, at: int) -> dict[str, bytes]:
+    """Give the foreign values of the event at ``at`` exactly as they are written."""
+    inside = slices.members(text, at).get("data", (0, 0))[0] if text[at] == "{" else 0
+    if not inside or text[inside] != "{":
+        return {}
+    fields = slices.members(text, inside)
+    return {name: text[slice(*fields[name])].encode("utf-8") for name in VALUE_FIELDS if name in fields}
 
 
 def _parse(text: bytes | str, model: type[_Document]) -> _Document:

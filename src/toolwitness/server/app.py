@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final
 
-import orjson
 from fastapi import Body, Depends, FastAPI, Path, Query
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -11,7 +10,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from toolwitness.contract.document import encode
-from toolwitness.contract.envelope import encode_recorded, parse_event
+from toolwitness.contract.envelope import encode_recorded
+from toolwitness.contract.parse import parse_events
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.verdicts import Actor
 from toolwitness.ports import Draft
@@ -157,12 +157,7 @@ def _add_writing(app: FastAPI, place: Workplace, register: Register, writer: Cal
         return Json({"accepted": True, "recorded": [str(r.event.ref) for r in receipt.recorded], "document": document})
 
     async def observations(request: Request, actor: Actor, kinds: str) -> Response:
-        try:
-            sent = orjson.loads(await request.body())
-        except orjson.JSONDecodeError as error:
-            raise InvalidInput(f"The body is not JSON: {error}.", field="body", remedy="Send a JSON array of CloudEvents.") from None
-        batch = sent if isinstance(sent, list) else [sent]
-        drafts = [Draft(event=parsed.event, values=parsed.values) for parsed in (parse_event(e, where=f"[{i}]") for i, e in enumerate(batch))]
+        drafts = [Draft(event=parsed.event, values=parsed.values) for parsed in parse_events(await request.body())]
         if kinds == "receipts" and any(d.event.kind != "card.rendered" for d in drafts):
             raise InvalidInput("Only render receipts belong here.", field="type", remedy="Send other observations to /api/events.")
         recorded = await record_observations(place, register, drafts, actor=actor)

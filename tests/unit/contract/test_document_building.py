@@ -152,6 +152,19 @@ def test_a_value_too_long_for_a_document_stays_a_reference() -> None:
     assert document["inputs"]["valuesRef"] == "val_inputs"
 
 
+def test_a_text_that_lies_beside_its_event_is_shown_to_who_may_see_it() -> None:
+    summary = {"ref": "val_summary", "digest": "d", "bytes": 3}
+    record = record_of(said(Kind.PROPOSED), said(Kind.STARTED), said(Kind.SUCCEEDED, summary=summary))
+    assert checked(record)["output"]["summary"] is None
+    assert checked(record, values={"val_summary": b"caf\xe9"})["output"]["summary"] == "caf\\xe9"
+
+
+def test_what_is_a_text_where_a_list_belongs_is_a_list_of_one() -> None:
+    document = checked(record_of(said(Kind.PROPOSED, expected_effects="a reservation", alternate_routes="")))
+    assert document["sideEffects"]["expected"] == ["a reservation"]
+    assert document["alternateRoutes"] == []
+
+
 def test_provenance_lineage_and_correlation_are_spelled_as_the_contract_has_them() -> None:
     proposal = said(
         Kind.PROPOSED,

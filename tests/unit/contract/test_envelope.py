@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolwitness.contract import slices
 from toolwitness.contract.envelope import decode_event, encode_event, encode_recorded, parse_event
 from toolwitness.contract.parse import parse_envelope, parse_events
 from toolwitness.contract.schemas import schema
@@ -184,6 +185,33 @@ def test_foreign_values_are_parted_from_the_fields_and_keep_every_digit() -> Non
         "inputs": {"id": 2**70, "rate": 0.5},
         "raw": "{'a'",
     }
+
+
+SPACED = """ [ {"data" : { "result":null,"inputs": {"total": 412.50,  "n":1E3, "s": "\\u00e9é"} , "output" :[1 ,2]}, %s } ,
+  {"data":{}, %s}, {%s}]\n"""
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_values_in_a_batch_are_kept_exactly_as_they_were_written(mark: str) -> None:
+    rest = json.dumps({name: value for name, value in STRANGE.items() if name != "data"})[1:-1]
+    batch = mark + SPACED % (rest, rest, rest)
+    first, *others = parse_events(batch.encode())
+    assert first.values == {"inputs": '{"total": 412.50,  "n":1E3, "s": "\\u00e9é"}'.encode(), "output": b"[1 ,2]"}
+    assert first.event.data == {"result": None}
+    assert [parsed.values for parsed in others] == [{}, {}]
+    assert parse_events('{"data":{"raw": 1.0},%s}' % rest)[0].values == {"raw": b"1.0"}  # noqa: UP031 -- braces abound
+    assert parse_events("[]") == []
+
+
+@given(
+    st.dictionaries(WORDS, st.recursive(st.none() | st.integers() | WORDS, lambda x: st.lists(x) | st.dictionaries(WORDS, x)), max_size=4)
+)
+def test_every_value_is_found_where_it_stands(document: dict[str, Any]) -> None:
+    for text in (json.dumps(document), json.dumps(document, indent=2, ensure_ascii=False)):
+        found = slices.members(text, slices.start(text))
+        assert {key: json.loads(text[begin:end]) for key, (begin, end) in found.items()} == document
+    items = json.dumps(list(document.values()))
+    assert [json.loads(items[begin:end]) for begin, end in slices.items(items, 0)] == list(document.values())
 
 
 @pytest.mark.parametrize(
