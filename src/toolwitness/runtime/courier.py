@@ -221,8 +221,14 @@ class Courier:
 def keep(task: asyncio.Task[Any]) -> asyncio.Task[Any]:
     """Hold a task strongly until it has ended."""
     _background.add(task)
-    task.add_done_callback(_background.discard)
+    task.add_done_callback(_let_go)
     return task
+
+
+def _let_go(task: asyncio.Task[Any]) -> None:
+    """Forget a task that has ended; an interrupt in it has already gone through the loop."""
+    _background.discard(task)
+    _look_at(task)
 
 
 async def drain(*, seconds: float | None = None) -> int:
