@@ -179,7 +179,7 @@ class Courier:
 
     def wait_in_thread(self, delivery: Delivery) -> None:
         """Hold a producing thread until ``delivery`` is over, however, or the loop is gone."""
-        while not delivery.settled_within(_POLL_SECONDS) and not self._loop.is_closed():
+        while not self._loop.is_closed() and not delivery.settled_within(_POLL_SECONDS):
             pass
 
     def note_lost_end(self, closed: RuntimeError) -> None:

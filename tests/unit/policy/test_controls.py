@@ -1,7 +1,9 @@
 """What may be clicked: a button that is on is a command that would be accepted, and one that is off says why."""
 
+import csv
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -349,3 +351,25 @@ def test_only_ended_children_without_success_can_be_waived_and_only_once() -> No
     (first, _) = task_actions(task, children, None)
     assert (first.enabled, first.rule) == (False, "actor")
     assert first.reason
+
+
+# ── the lifecycle matrix ────────────────────────────────────────────────────────────────────────────────────────────
+
+WORDS = {"retry_child": "retry", "recover": "resubmit", "new_invocation": "resubmit", "cancel": "request_cancellation"}
+"""Words of the matrix that name an action of another record, or one of ours under another name."""
+SOMEWHERE_ELSE = {State.PARTIALLY_COMPLETE: {"retry"}}
+"""A failed child is retried on the child's own card."""
+
+
+def test_every_user_action_of_the_matrix_has_its_place_in_its_state() -> None:
+    rows = list(csv.DictReader(Path("spec/matrix.csv").read_text(encoding="utf-8").splitlines()))
+    wanted: dict[State, set[str]] = {}
+    for row in rows:
+        words = {entry.split()[0] for entry in row["user_actions"].split(",")}
+        wanted.setdefault(State(row["state"]), set()).update(WORDS.get(word, word) for word in words)
+    kinds = {made.state: set(offered(made)) for made in every_record()}
+    kinds[State.PARTIALLY_COMPLETE] = set(offered(running(State.PARTIALLY_COMPLETE)))
+    kinds[State.EXPIRED] = set(offered(record(State.EXPIRED, elapsed="approval")))
+
+    missing = {state: words - kinds[state] - SOMEWHERE_ELSE.get(state, set()) for state, words in wanted.items()}
+    assert {state: words for state, words in missing.items() if words} == {}
