@@ -79,18 +79,18 @@ WHOLE: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({
 
 
 def event(
-    kind: str, *, source: str = "", sequence: int | None = None, owner: Owner | None = None, origin: Origin = Origin.SERVER,
-    invocation: str = INVOCATION, time: str | None = None, event_id: str = "", refusal: str = "", attempt: int | None = None,
+    kind: str, /, *, source: str = "", sequence: int | None = None, owner: Owner | None = None, origin: Origin = Origin.SERVER,
+    invocation: str = INVOCATION, time: str | None = None, event_id: str = "", refusal: str = "", of_attempt: int | None = None,
     without: tuple[str, ...] = (), **changes: Any,
 ) -> Event:  # fmt: skip  # a signature in four lines
-    """A whole event of ``kind``, with ``changes`` to its data and the fields in ``without`` left out."""
+    """A whole event of ``kind``, with the fields in ``without`` left out of its data and ``changes`` made to it."""
     spec = KINDS.get(kind)
     speaker = owner or (spec.owners[0] if spec else Owner.RUNTIME)
-    data = {name: part for name, part in {**WHOLE.get(kind, {}), **changes}.items() if name not in without}
+    data = {name: part for name, part in WHOLE.get(kind, {}).items() if name not in without} | changes
     return Event(
         kind=kind, source=source or f"test:{speaker}", id=event_id or f"e{next(_numbers)}", task_id=TASK, owner=speaker,
         invocation_id=None if spec and spec.of_task else invocation, data=data, sequence=sequence, origin=origin, time=time,
-        refusal=refusal, attempt=attempt,
+        refusal=refusal, attempt=of_attempt,
     )  # fmt: skip  # one field after the other
 
 
