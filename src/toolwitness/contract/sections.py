@@ -185,7 +185,8 @@ def closure_section(record: InvocationRecord) -> dict[str, Any]:
         last = record.moves[-1]
         return {
             "state": "expired",
-            "owner": "policy",
+            # Policy's clock or the runtime that owns the deadline; the evidence says which.
+            "owner": "deadline authority",
             "kind": "expired",
             "initiator": "deadline",
             "scope": "this attempt",

@@ -109,6 +109,12 @@ def test_a_denial_is_a_closure_with_all_its_facts() -> None:
     assert document["sideEffects"]["reconciliationState"] == "not-executed"
 
 
+def test_an_expired_attempt_says_which_deadline_closed_it() -> None:
+    closure = checked(record_of(*map(said, PATHS["expired"])))["closure"]
+    assert (closure["kind"], closure["initiator"], closure["reason"]) == ("expired", "deadline", "the result deadline elapsed")
+    assert closure["recordedAt"] == "2026-11-30T10:00:00Z"
+
+
 def test_a_requested_cancellation_is_a_request_and_no_closure() -> None:
     document = checked(record_of(said(Kind.PROPOSED), said(Kind.STARTED), said(Kind.CANCEL_REQUESTED, reason="no longer needed")))
     assert document["state"] == "running"
