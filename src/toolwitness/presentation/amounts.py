@@ -19,7 +19,7 @@ _NO_MINOR_UNIT: Final = frozenset({
     "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF",
 })  # fmt: skip  # as above
 _THREE_DIGITS: Final = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
-_PLAIN: Final = re.compile(r"(-?)(\d+)(?:\.(\d+))?")
+_PLAIN: Final = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?")
 _GROUPED_FROM: Final = 5
 NARROW_SPACE: Final = "\u202f"
 

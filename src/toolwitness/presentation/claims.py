@@ -9,7 +9,7 @@ from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord, Request
 from toolwitness.core.states import BEFORE_DISPATCH, ClosureKind, Consequence, Deadline, Owner, State, Termination
 from toolwitness.presentation.foreign import line
-from toolwitness.presentation.reading import UNNAMED, Reading, place_words
+from toolwitness.presentation.reading import UNNAMED, Reading, fields, place_words
 from toolwitness.presentation.times import between, instant, iso, span, stamp, token
 from toolwitness.presentation.words import CLOSURES, CONSEQUENCES, DEADLINES, EXECUTORS, counted, deadline_words, state_words
 
@@ -47,9 +47,9 @@ def _class_words(name: str) -> str:
 
 
 def _proposed(reading: Reading) -> Iterator[Claim]:
-    first = reading.last(Kind.PROPOSED)
-    if first is not None:
-        yield claim(f"proposed {token(reading.at(first))} by {reading.who(first.event.data.get('proposer'))}", [first.event.ref])
+    for ref in reading.proposal_refs:
+        who = reading.who(reading.record.proposal.get("proposer"))
+        yield claim(f"proposed {token(reading.at(reading.by_ref[ref]))} by {who}", [ref])
 
 
 def _awaiting_input(reading: Reading) -> Iterator[Claim]:
@@ -95,7 +95,7 @@ def _named_executor(reading: Reading) -> str:
 def _start(reading: Reading) -> Mapping[str, Any]:
     """Give what the first start said, where its event is here."""
     first = next(iter(reading.record.starts), "")
-    return reading.by_ref[first].event.data if first in reading.by_ref else {}
+    return fields(reading.by_ref.get(first))
 
 
 def _streaming(reading: Reading) -> Iterator[Claim]:
@@ -146,18 +146,20 @@ def _cancelled(reading: Reading) -> Iterator[Claim]:
     else:
         executor = line(_start(reading).get("worker") or "") or _named_executor(reading) or "its executor"
         how = "seen to end by" if closure.termination is Termination.UNWOUND else "confirmed by"
-        yield claim(f"{word} {token(closure.at)} at the request of {who}, {how} {executor}", [closure.ref])
+        by = f"at the request of {who}" if closure.request_ref else f"by {who}"
+        refs = [closure.ref, *([closure.request_ref] if closure.request_ref else [])]
+        yield claim(f"{word} {token(closure.at)} {by}, {how} {executor}", refs)
     if closure.reason:
         yield claim(f"reason: {line(closure.reason)}", [closure.ref])
 
 
 def _expired(reading: Reading) -> Iterator[Claim]:
-    passed = reading.last(Kind.DEADLINE_ELAPSED)
+    passed = reading.by_ref.get(reading.record.state_refs[0])
     if passed is None:
         return
     name = deadline_words(reading.record.elapsed)
     clock = "the server's clock" if passed.event.owner is Owner.POLICY else "the runtime's clock"
-    declared = token(str(passed.event.data["declared_at"]))
+    declared = token(fields(passed)["declared_at"])
     yield claim(f"{name[0].lower()}{name[1:]} lapsed {declared}, by {clock}", [passed.event.ref])
 
 
@@ -181,7 +183,7 @@ _PHRASES: Final = MappingProxyType[State, Callable[[Reading], Iterator[Claim]]](
 def requests(reading: Reading) -> list[Claim]:
     """Show what was asked for and is not yet so; ``text`` is the request and what still holds, ``at`` and ``by`` say when and by whom."""
     record = reading.record
-    shown = [_cancellation(reading, r) for r in record.requests if r.kind == "cancellation" and _still_asked(reading)]
+    shown = [_cancellation(reading, r) for r in record.requests if r.kind == "cancellation" and record.open_cancellation is not None]
     shown += [_unanswered(reading, r) for r in record.requests if r.kind in _WAITS_FOR and not r.target]
     asked = record.open_approval
     meanwhile = f"The call stays {state_words(record.state).phrase} meanwhile."
@@ -199,11 +201,6 @@ _WAITS_FOR: Final = MappingProxyType({
     "reversal": ("Undo requested", "No call that undoes it is recorded yet."),
     "route": ("Another route chosen", "No call on that route is recorded yet."),
 })  # fmt: skip  # one line a kind
-
-
-def _still_asked(reading: Reading) -> bool:
-    """Whether a cancellation request still waits for an answer: the attempt is open, or its body may run on."""
-    return reading.open or Code.RESULT_DEADLINE_PASSED in reading.record.findings
 
 
 def _strip(reading: Reading, kind: str, lead: str, at: str, by: str, refs: Sequence[str], rest: str) -> Claim:

@@ -12,7 +12,7 @@ from toolwitness.policy.retry import Conclusion
 from toolwitness.presentation.facts import asked_amount
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.reading import Reading
-from toolwitness.presentation.values import written
+from toolwitness.presentation.values import items_of, written
 from toolwitness.presentation.words import FORWARD, PASSIVE, action_words
 
 Field = dict[str, Any]
@@ -90,7 +90,7 @@ def _fields(reading: Reading, control: Control) -> list[Field]:
         case "edit_inputs":
             return _editable(reading)
         case "choose_route":
-            routes = [line(route) for route in reading.record.proposal.get("alternate_routes") or ()]
+            routes = [line(route) for route in items_of(reading.record.proposal.get("alternate_routes"))]
             kind = "choice" if routes else "text"
             return [field("route", "Route", kind, need="required", options=routes), _REASON]
         case action:
@@ -101,15 +101,15 @@ def _missing(reading: Reading) -> list[Field]:
     """Give one field for each input that is unresolved, with what was said about it."""
     asked = reading.record.input_request or {}
     known: dict[str, Mapping[str, Any]] = {}
-    for entry in asked.get("fields") or ():
+    for entry in items_of(asked.get("fields")):
         if isinstance(entry, Mapping):
             known[str(cast("Mapping[str, Any]", entry).get("name"))] = cast("Mapping[str, Any]", entry)
     given: list[Field] = []
-    for name in asked.get("unresolved") or ():
+    for name in items_of(asked.get("unresolved")):
         about = known.get(str(name), {})
         label = line(about.get("label") or about.get("title") or name)
         message = line(about.get("message") or "")
-        options = [line(option) for option in about.get("options") or ()]
+        options = [line(option) for option in items_of(about.get("options"))]
         kind = "choice" if options else "json" if about.get("kind") == "type" or about.get("type") in _NOT_TEXT else "text"
         given.append(field(str(name), f"{label}: {message}" if message else label, kind, need="required", options=options))
     return given

@@ -12,9 +12,9 @@ from toolwitness.core.states import Consequence
 from toolwitness.policy.consequences import CONSEQUENCES as DEMANDS
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words
-from toolwitness.presentation.reading import OUTPUT_VALUES, Reading, value_ref
+from toolwitness.presentation.reading import OUTPUT_VALUES, Reading, fields, value_ref
 from toolwitness.presentation.times import token
-from toolwitness.presentation.values import SHOWN_BYTES, Text, scalar
+from toolwitness.presentation.values import SHOWN_BYTES, Text, items_of, scalar
 from toolwitness.presentation.words import RECONCILIATIONS, counted
 
 Disclosure = dict[str, Any]
@@ -124,7 +124,7 @@ def provenance(reading: Reading, name: str) -> str:
 
 
 def _declared(reading: Reading) -> Iterator[Mapping[str, Any]]:
-    for row in reading.record.proposal.get("provenance") or ():
+    for row in items_of(reading.record.proposal.get("provenance")):
         if isinstance(row, Mapping):
             yield cast("Mapping[str, Any]", row)
 
@@ -144,8 +144,8 @@ def _result(reading: Reading) -> Iterator[Disclosure]:
         note = f"The result is kept by the runtime as {line(outcome.data['result_ref'])}."
         yield {"id": "result", "title": title, "kind": "text", "text": note, "complete": False, "copy": None, "note": note}
     rejected = reading.last(Kind.RESULT_REJECTED)
-    if rejected is not None and rejected.event.data.get("result") is not None:
-        yield _value(reading, "result-rejected", "The result that does not fit", rejected.event.data["result"])
+    if fields(rejected).get("result") is not None:
+        yield _value(reading, "result-rejected", "The result that does not fit", fields(rejected)["result"])
 
 
 _YES_OR_NO: Final = MappingProxyType[Any, str]({True: "yes", False: "no"})
@@ -213,7 +213,7 @@ def _effects(reading: Reading) -> Rows:
         known = [f"{name.replace('_', ' ')} {line(effect.data[name])}" for name in _EFFECT_FIELDS if effect.data.get(name)]
         said = ", ".join([f"{effect_words(reading, effect)} {when}", *known])
         rows.append(_row("after the end" if effect.late else "observed", said))
-    expected = [line(entry) for entry in record.proposal.get("expected_effects") or ()]
+    expected = [line(entry) for entry in items_of(record.proposal.get("expected_effects"))]
     if expected:
         rows.append(_row("declared beforehand", ", ".join(expected)))
     if rows or record.starts or record.reconciliations:
@@ -268,7 +268,7 @@ def _lineage(reading: Reading) -> Rows:
         ("part of", record.proposal.get("parent")),
     )
     rows = [_row(term, reading.label(str(target))) for term, target in given if target]
-    for dependency in record.proposal.get("dependencies") or ():
+    for dependency in items_of(record.proposal.get("dependencies")):
         moved = record.moved_dependencies.get(dependency)
         now = f", now {reading.label(moved)}" if moved else ""
         state = "resolved" if dependency in record.resolved_dependencies else "not resolved"
@@ -293,5 +293,5 @@ def _ids(reading: Reading) -> Rows:
         ("lease", record.lease),
     ]
     given += [("approval request", asked.id) for asked in record.approvals]
-    given += [("correlation", reading.plain(row)) for row in record.proposal.get("correlation") or ()]
+    given += [("correlation", reading.plain(row)) for row in items_of(record.proposal.get("correlation"))]
     return [_row(term, line(value)) for term, value in given if value]

@@ -16,7 +16,7 @@ from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words
 from toolwitness.presentation.reading import Reading
 from toolwitness.presentation.times import token
-from toolwitness.presentation.values import Members, pairs_of, scalar
+from toolwitness.presentation.values import Members, items_of, members, pairs_of, scalar
 from toolwitness.presentation.words import joined
 
 Fact = dict[str, Any]
@@ -81,7 +81,7 @@ def scope_of(reading: Reading, asked: Approval) -> Scope:
             stated = cast("Mapping[str, Any]", source)
             named.update((name, value) for name, value in stated.items() if name not in _BINDING)
     fields = _binding(asked, "fields")
-    inputs = reading.standing_inputs
+    inputs = _asked_inputs(reading, asked)
     named.update((name, inputs[name]) for name in (fields or (inputs if not named else ())) if name in inputs and name not in named)
     amount_name = next((name for name in AMOUNTS if name in named), "")
     currency_name = next((name for name in _CURRENCIES if name in named), "")
@@ -94,9 +94,15 @@ def scope_of(reading: Reading, asked: Approval) -> Scope:
     return Scope(named=named, amount_name=amount_name, amount=money(number, currency), currency_name=apart)
 
 
+def _asked_inputs(reading: Reading, asked: Approval) -> Mapping[str, Any]:
+    """Give the inputs that the request is about, which need not be the ones that stand by now."""
+    text = reading.inputs(asked.inputs)
+    return dict(members(text.parsed)) if text else {}
+
+
 def _binding(asked: Approval, name: str) -> tuple[str, ...]:
     facts = asked.data.get("facts")
-    return tuple(str(entry) for entry in cast("Mapping[str, Any]", facts).get(name) or ()) if isinstance(facts, Mapping) else ()
+    return tuple(str(entry) for entry in items_of(cast("Mapping[str, Any]", facts).get(name))) if isinstance(facts, Mapping) else ()
 
 
 def asked_amount(reading: Reading) -> str:
@@ -116,11 +122,11 @@ def _to_decide(reading: Reading, asked: Approval) -> list[Fact]:
         for name in [*(name for name in TERMS if name in scope.named), *rest]
     ]
     shown += _out_of_view(reading, asked, scope)
-    if isinstance(asked.data["scope"], str):
-        shown.append(fact("Covers", line(asked.data["scope"]), [asked.ref]))
+    if not isinstance(asked.data["scope"], Mapping):
+        shown.append(fact("Covers", _listed(reading, asked.data["scope"]), [asked.ref]))
     shown.append(fact("What it does", line(asked.data["consequence_summary"]), [asked.ref]))
     shown += _point_of_no_return(reading)
-    eligible = [_eligible(reading, str(name)) for name in asked.data.get("eligible") or () if not str(name).startswith("not:")]
+    eligible = [_eligible(reading, str(name)) for name in items_of(asked.data.get("eligible")) if not str(name).startswith("not:")]
     shown.append(fact("Who may answer", joined(eligible, "or") or reading.who(asked.data["authority"]), [asked.ref]))
     return shown
 
@@ -135,18 +141,16 @@ def _out_of_view(reading: Reading, asked: Approval, scope: Scope) -> Iterator[Fa
     missing = [name for name in _binding(asked, "unreadable") if name not in scope.named]
     if missing:
         yield fact("Cannot be shown", f"{', '.join(line(name) for name in missing)}: the inputs do not hold it", [asked.ref])
-    if reading.record.inputs is not None and reading.inputs(reading.record.inputs) is None:
-        yield fact("Inputs", reading.absent(reading.record.inputs), reading.proposal_refs)
-    elsewhere = [name for name in reading.standing_inputs if name not in scope.named]
+    if asked.inputs is not None and reading.inputs(asked.inputs) is None:
+        yield fact("Inputs", reading.absent(asked.inputs), reading.proposal_refs)
+    elsewhere = [name for name in _asked_inputs(reading, asked) if name not in scope.named]
     if elsewhere:
         names = ", ".join(line(name) for name in elsewhere)
         yield fact("Also in the inputs", f"{names}; their values are under Inputs", reading.proposal_refs)
 
 
 def _listed(reading: Reading, said: Any) -> str:
-    if isinstance(said, list | tuple):
-        return ", ".join(reading.plain(entry) for entry in cast("Sequence[Any]", said))
-    return reading.plain(said)
+    return ", ".join(reading.plain(entry) for entry in items_of(said))
 
 
 def _eligible(reading: Reading, name: str) -> str:

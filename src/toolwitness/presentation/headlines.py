@@ -97,6 +97,17 @@ def _late_effect(reading: Reading, finding: Finding) -> FindingWords:
     return FindingWords(f"{effect_words(reading, first)}, {when}.{more}", f"{_stays(reading)}; {what} must be reconciled.")
 
 
+def _effect_after_request(reading: Reading, finding: Finding) -> FindingWords:
+    """Name what happened although it had been asked to stop, and how long after."""
+    words, asked = FINDINGS[finding.code], reading.record.cancellation
+    landed = next((effect for effect in reading.record.effects if effect.ref in finding.refs), None)
+    if landed is None or asked is None:
+        return words
+    after = between(asked.at, str(landed.data.get("at") or landed.at))
+    when = f"{span(after)} after" if after is not None and after >= 0 else "reported after"
+    return words._replace(headline=f"{effect_words(reading, landed)}, {when} its cancellation was requested.")
+
+
 def _late_outcome(reading: Reading, finding: Finding) -> FindingWords:
     arrived = reading.by_ref.get(finding.refs[0]) if finding.refs else None
     if arrived is None:
@@ -132,6 +143,7 @@ def _not_understood(reading: Reading, finding: Finding) -> FindingWords:
 _WITH_FACTS: Final = MappingProxyType[Code, Words]({
     Code.LATE_EFFECT: _late_effect,
     Code.LATE_OUTCOME: _late_outcome,
+    Code.EFFECT_AFTER_CANCEL: _effect_after_request,
     Code.CONFLICTING_OUTCOMES: _with_reason,
     Code.APPROVED_NOT_QUEUED: _approved,
     Code.CANNOT_BE_STOPPED: _unstoppable,

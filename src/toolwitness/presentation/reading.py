@@ -15,7 +15,7 @@ from toolwitness.core.verdicts import Verdict
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.times import tokens_in
 from toolwitness.presentation.values import Text, members, read, redacted, scalar
-from toolwitness.presentation.words import EXECUTORS
+from toolwitness.presentation.words import EXECUTORS, ROLES
 
 UNNAMED: Final = frozenset({"", "unrecorded", "unknown"})
 """What stands where nobody recorded who it was."""
@@ -87,6 +87,8 @@ class Reading:
     @cached_property
     def proposal_refs(self) -> Sequence[str]:
         """The reference of the proposal that counts, or nothing where none was recorded."""
+        if not self.record.proposal:
+            return []
         return [r.event.ref for r in self.events if r.event.kind == Kind.PROPOSED and r.event.data == self.record.proposal][:1]
 
     @property
@@ -123,11 +125,12 @@ class Reading:
             return "somebody unrecorded"
         if self.viewer and name == self.viewer:
             return "you"
-        return line(self.links.get(name, name))
+        return line(self.links.get(name) or ROLES.get(name) or name)
 
-    def label(self, invocation_id: str) -> str:
+    def label(self, invocation_id: object) -> str:
         """Name another invocation: its label, or its id where none is known."""
-        return line(self.links.get(invocation_id, invocation_id))
+        name = str(invocation_id or "")
+        return line(self.links.get(name) or name or "an unrecorded call")
 
     def value(self, said: object) -> Text | None:
         """Read the value that ``said`` refers to; ``None`` where it is no reference or its bytes are not here."""
@@ -176,9 +179,16 @@ class Reading:
         """Say of a value whose bytes are not here what the record knows about it."""
         ref = value_ref(said)
         for recorded in self.events:
-            if recorded.event.kind == Kind.VALUE_ERASED and recorded.event.data.get("value_ref") == ref:
-                return f"erased by {self.who(recorded.event.data.get('by'))}: {line(recorded.event.data.get('reason'))}"
+            said = fields(recorded)
+            if recorded.event.kind == Kind.VALUE_ERASED and said.get("value_ref") == ref:
+                return f"erased by {self.who(said.get('by'))}: {line(said.get('reason') or 'no reason was given')}"
         return f"not on this card; kept in the record as value {line(ref)}"
+
+
+def fields(recorded: RecordedEvent | None) -> Mapping[str, Any]:
+    """Give the fields of an event; none where there is no event, or where its source sent no object."""
+    said: Any = recorded.event.data if recorded is not None else None
+    return cast("Mapping[str, Any]", said) if isinstance(said, Mapping) else {}
 
 
 def place_words(said: Mapping[str, Any]) -> str:

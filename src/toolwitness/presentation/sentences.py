@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from toolwitness.core.evidence import Kind
-from toolwitness.core.states import ClosureKind, Termination
+from toolwitness.core.states import ClosureKind, Termination, Validation
 from toolwitness.presentation.amounts import money
 from toolwitness.presentation.foreign import line
-from toolwitness.presentation.reading import Reading, RecordedEvent, place_words
+from toolwitness.presentation.reading import Reading, RecordedEvent, fields, place_words
 from toolwitness.presentation.times import token
+from toolwitness.presentation.values import items_of
 from toolwitness.presentation.words import CLOSURES, counted, deadline_words
 
 Said = Mapping[str, Any]
@@ -20,7 +21,7 @@ def sentence(reading: Reading, recorded: RecordedEvent) -> str:
     """Say in one line what an event says; what is missing from it is left out, never filled in."""
     event = recorded.event
     spoken = _SENTENCES.get(event.kind)  # type: ignore[call-overload]  # a foreign kind is simply not a key
-    return spoken(reading, event.data) if spoken else f"Said “{line(event.kind)}”, which is not understood here"
+    return spoken(reading, fields(recorded)) if spoken else f"Said “{line(event.kind)}”, which is not understood here"
 
 
 def _given(reading: Reading, said: Said, name: str, before: str = "") -> str:
@@ -30,12 +31,12 @@ def _given(reading: Reading, said: Said, name: str, before: str = "") -> str:
 
 
 def _listed(reading: Reading, value: Any) -> str:
-    parts = cast("list[Any]", value) if isinstance(value, list | tuple) else [value]
-    return ", ".join(reading.plain(part) for part in parts) or "nothing"
+    return ", ".join(reading.plain(part) for part in items_of(value)) or "nothing"
 
 
 def _plural(value: Any) -> str:
-    return counted(len(cast("list[Any]", value)), "field") if isinstance(value, list | tuple) and value else "inputs"
+    names = items_of(value)
+    return counted(len(names), "field") if names else "inputs"
 
 
 # ── runtime ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -82,8 +83,15 @@ def _effect(reading: Reading, said: Said) -> str:
 
 
 def _succeeded(reading: Reading, said: Said) -> str:
-    fit = {"rejected": "; the result does not fit the declared type", "passed": "; the result fits the declared type"}
-    return f"Succeeded{_given(reading, said, 'summary', ': ')}{fit.get(str(said.get('validation')), '')}"
+    return f"Succeeded{_given(reading, said, 'summary', ': ')}{_FITS.get(str(said.get('validation')), '')}"
+
+
+_FITS: Final = MappingProxyType({
+    Validation.PASSED.value: "; the result fits its declared type",
+    Validation.ACCEPTED.value: "; the runtime says that the result passed its check",
+    Validation.UNDECLARED.value: "; no type is declared for the result",
+    Validation.REJECTED.value: "; the result does not fit its declared type",
+})  # fmt: skip  # one line a check
 
 
 def _failed(reading: Reading, said: Said) -> str:
@@ -97,7 +105,7 @@ def _acknowledged(reading: Reading, said: Said) -> str:
     elif termination == Termination.CONFIRMED:
         how = "Stopped: its executor says that it has ended"
     else:
-        how = f"Reported as stopped ({line(termination)})"
+        how = f"Reported as stopped{_given(reading, said, 'termination', ', termination ')}"
     return f"{how}, at the request of {reading.who(said.get('initiator'))}"
 
 
@@ -114,7 +122,7 @@ def _asked(reading: Reading, said: Said) -> str:
 
 
 def _closed(reading: Reading, said: Said) -> str:
-    word = next((words for kind, words in CLOSURES.items() if kind == said.get("kind")), line(said.get("kind")))
+    word = next((words for kind, words in CLOSURES.items() if kind == said.get("kind")), line(said.get("kind") or "of no recorded kind"))
     closed = "Answered by a person in the tool's place" if said.get("kind") == ClosureKind.ANSWERED_BY_HUMAN else f"Closed: {word}"
     return f"{closed} by {reading.who(said.get('initiator'))}{_given(reading, said, 'reason', ': ')}"
 
@@ -124,7 +132,7 @@ def _rejected_inputs(reading: Reading, said: Said) -> str:
 
 
 def _moved(reading: Reading, said: Said) -> str:
-    return f"It now waits for {reading.label(str(said.get('moved_to')))} in place of {reading.label(str(said.get('dependency')))}"
+    return f"It now waits for {reading.label(said.get('moved_to'))} in place of {reading.label(said.get('dependency'))}"
 
 
 def _reconciled(reading: Reading, said: Said) -> str:
@@ -151,7 +159,7 @@ def _again(words: str) -> Sentence:
     """Make the sentence of a request that a new call answers."""
 
     def spoken(reading: Reading, said: Said) -> str:
-        new = f": {reading.label(str(said['new_invocation']))}" if said.get("new_invocation") else ""
+        new = f": {reading.label(said['new_invocation'])}" if said.get("new_invocation") else ""
         return f"{words}{_given(reading, said, 'route', ' ')}{new}{_given(reading, said, 'reason', ', reason: ')}"
 
     return spoken
@@ -185,7 +193,7 @@ _SENTENCES: Final = MappingProxyType[Kind, Sentence]({
     Kind.CLOSED: _closed,
     Kind.RESULT_REJECTED: lambda r, s: f"The result does not fit the declared type: {_listed(r, s.get('problems'))}",
     Kind.DEPENDENCY_MOVED: _moved,
-    Kind.DEPENDENCY_RESOLVED: lambda r, s: f"No longer waits for {r.label(str(s.get('dependency')))}",
+    Kind.DEPENDENCY_RESOLVED: lambda r, s: f"No longer waits for {r.label(s.get('dependency'))}",
     Kind.GRANT_RECORDED: lambda r, s: f"Standing permission given to {r.who(s.get('actor'))}{_given(r, s, 'scope', ': ')}",
     Kind.GRANT_REVOKED: lambda r, s: f"Standing permission taken back: {_given(r, s, 'reason')}",
     Kind.RECONCILED: _reconciled,
@@ -201,6 +209,6 @@ _SENTENCES: Final = MappingProxyType[Kind, Sentence]({
     Kind.RETRY_REQUESTED: _again("Retry requested"),
     Kind.REVERSAL_REQUESTED: _again("Undo requested"),
     Kind.ROUTE_CHOSEN: _again("Another route chosen"),
-    Kind.CHILD_WAIVED: lambda r, s: f"{r.label(str(s.get('child')))} is not needed any more: {_given(r, s, 'reason')}",
+    Kind.CHILD_WAIVED: lambda r, s: f"{r.label(s.get('child'))} is not needed any more: {_given(r, s, 'reason')}",
     Kind.CARD_RENDERED: lambda r, s: f"Shown in version {_given(r, s, 'document_version')}{_given(r, s, 'actor', ' to ')}",
 })  # fmt: skip  # one line a kind

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.evidence import Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.states import Origin, Owner
 from toolwitness.core.transitions import Basis
 from toolwitness.core.verdicts import Verdict
 from toolwitness.presentation.foreign import line
-from toolwitness.presentation.reading import Reading, RecordedEvent
+from toolwitness.presentation.reading import Reading, RecordedEvent, fields
 from toolwitness.presentation.sentences import sentence
 from toolwitness.presentation.times import stamp, token
 from toolwitness.presentation.words import GAPS, OWNERS, counted
@@ -127,23 +127,23 @@ def _row(reading: Reading, recorded: RecordedEvent) -> Row:
         "mark": mark,
         "at": stamp(reading.at(recorded)),
         "text": text,
-        "owner": _owner(reading, event),
+        "owner": _owner(reading, recorded),
         "ref": event.ref,
         "refs": [event.ref],
         "detail": _detail(reading, recorded),
     }
 
 
-def _owner(reading: Reading, event: Event) -> str:
+def _owner(reading: Reading, recorded: RecordedEvent) -> str:
     """Say who said it: a person by name, every other owner by its layer."""
-    return reading.who(event.data.get("actor")) if event.owner is Owner.USER else OWNERS[event.owner]
+    return reading.who(fields(recorded).get("actor")) if recorded.event.owner is Owner.USER else OWNERS[recorded.event.owner]
 
 
 def _run_row(reading: Reading, run: Sequence[RecordedEvent]) -> Row:
     """Draw a run of events of one kind as one row that counts them."""
     first, last = run[0], run[-1]
     row = _row(reading, last)
-    orders = (first.event.data.get("order"), last.event.data.get("order"))
+    orders = (fields(first).get("order"), fields(last).get("order"))
     kind = {Kind.OUTPUT: "Output", Kind.PROGRESS: "Progress"}.get(Kind(last.event.kind))
     if kind and None not in orders:
         row["text"] = f"{kind} {line(orders[0])} to {line(orders[1])} ({counted(len(run), 'report')})"

@@ -67,6 +67,13 @@ def _parse(text: str) -> tuple[Any, bool]:
     return parsed, True
 
 
+def items_of(value: Any) -> tuple[Any, ...]:
+    """Give the members of a list, one member for any other value, none for what is absent: a field is read whatever its type is."""
+    if value is None or value == "":
+        return ()
+    return tuple(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) and not isinstance(value, Members) else (value,)
+
+
 def redacted(text: Text, pointers: Sequence[str]) -> Text:
     """Give ``text`` without the values at these JSON Pointers; text in which they cannot be found is not shown at all."""
     if not pointers:
@@ -77,17 +84,29 @@ def redacted(text: Text, pointers: Sequence[str]) -> Text:
     parsed, hit = text.parsed, list[str]()
     for pointer in pointers:
         steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
-        without = _without(parsed, steps)
-        if without is not parsed:
-            parsed, hit = without, [*hit, pointer or "all of it"]
+        if _leads_somewhere(parsed, steps):
+            parsed, hit = _without(parsed, steps), [*hit, pointer or "all of it"]
     if not hit:
         return text
     note = f"Not shown, by policy: {', '.join(line(pointer) for pointer in hit)}. {text.note}".strip()
     return replace(text, text=written(parsed)[:SHOWN_BYTES], complete=False, note=note, parsed=parsed)
 
 
+def _leads_somewhere(parsed: Any, steps: Sequence[str]) -> bool:
+    for number, step in enumerate(steps):
+        inner = [value for name, value in members(parsed) if name == step]
+        if isinstance(parsed, list) and step.isdecimal():
+            inner = cast("list[Any]", parsed)[int(step) : int(step) + 1]
+        if len(inner) > 1:
+            return any(_leads_somewhere(value, steps[number + 1 :]) for value in inner)
+        if not inner:
+            return False
+        parsed = inner[0]
+    return True
+
+
 def _without(parsed: Any, steps: Sequence[str]) -> Any:
-    """Replace what lies at the end of the steps; the same object comes back where they lead nowhere."""
+    """Replace whatever lies at the end of the steps, under a repeated name each time."""
     if not steps:
         return REDACTED
     first, rest = steps[0], steps[1:]

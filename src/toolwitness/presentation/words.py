@@ -41,6 +41,9 @@ def state_words(state: State | None) -> StateWords:
     return STATES[state] if state is not None else NO_STATE
 
 
+ROLES: Final = MappingProxyType({"caller": "its caller", "policy": "policy", "runtime": "the runtime", "model": "the model"})
+"""Who acts where it is no person; a person's id is shown as it is."""
+
 OWNERS: Final = MappingProxyType({
     Owner.RUNTIME: "runtime",
     Owner.POLICY: "policy",
@@ -111,9 +114,11 @@ FINDINGS: Final = MappingProxyType({
     Code.CONFLICTING_OUTCOMES: FindingWords("Two ends are recorded that cannot both be true.", "The first one stands; which one is right must be reconciled."),
     Code.LATE_CLOSURE: FindingWords("An end was recorded too late to count.", "The call had already gone on or ended; that stands."),
     Code.ACTIVITY_AFTER_END: FindingWords("It was seen at work after its end.", "The record keeps its end; what the call still did must be reconciled."),
+    Code.ACTIVITY_AFTER_END: FindingWords("It was seen at work after its end.", "The record keeps its end; it may still run, and what it does must be reconciled."),
     Code.OUTCOME_UNKNOWN: FindingWords("Nobody knows how it ended.", "Contact was lost. It may have finished, failed, or still run."),
     Code.WAITER_GONE: FindingWords("Nobody waits for it any more.", "That proves nothing about the tool: it may still run."),
     Code.COMPLETED_DESPITE_CANCEL: FindingWords("It succeeded although its cancellation was requested.", "The request came too late or was ignored; what it did stands."),
+    Code.EFFECT_AFTER_CANCEL: FindingWords("Something happened after its cancellation was requested.", "A request stops nothing by itself; what happened stands."),
     Code.CANCEL_UNACKNOWLEDGED: FindingWords("Nobody has confirmed the cancellation.", "It is taken to run until its executor says otherwise."),
     Code.CANNOT_BE_STOPPED: FindingWords("It cannot be stopped.", "What it does is still recorded."),
     Code.ACKNOWLEDGEMENT_DOUBTED: FindingWords("A report that it stopped is not believed.", "Its source cannot have seen that; the state stays as it was."),

@@ -69,7 +69,8 @@ class Scene:
             "approval_id": "apr_1", "consequence_summary": "costs money, others will see it", "authority": "role:finance",
             "authorization_owner": "booking policy", "scope": "one call of book_itinerary, attempt 1, with exactly these inputs",
             "eligible": ["role:finance", "user:ann", "not:proposer"], "expires_at": at(380), "rule": "confirmation-required",
-            "inputs_digest": "sha256:00", "facts": {"fields": ["total", "currency", "recipient"], "unreadable": [], "commitment_boundary": ""},
+            "inputs_digest": "sha256:00",
+            "facts": {"fields": ["total", "currency", "recipient"], "unreadable": [], "commitment_boundary": ""},
             **more,
         }  # fmt: skip  # facts in lines
         return self.says("approval.requested", seconds, **facts)
