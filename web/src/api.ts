@@ -67,7 +67,11 @@ export async function ask(address: string, body: string, requestId: string, csrf
   } catch {
     return { requestId, outcome: "unanswered" };
   }
-  if (response.ok) return { requestId, outcome: "recorded" };
+  if (response.ok) {
+    // Read to the end, so that the connection is free again; the card, and not this answer, says what came of it.
+    void response.arrayBuffer().catch(() => undefined);
+    return { requestId, outcome: "recorded" };
+  }
   const problem = await problemOf(response);
   return { requestId, outcome: response.status >= 500 ? "unanswered" : "refused", ...(problem ? { problem } : {}) };
 }

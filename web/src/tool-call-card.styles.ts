@@ -41,6 +41,14 @@ const own = css`
   details[open] > summary::before { transform: rotate(45deg); margin-block-start: 5px; }
   summary:hover { color: var(--_ink); }
   summary:focus-visible { outline-offset: -2px; }
+  .more { display: flex; flex-wrap: wrap; padding: 2px 8px; border-block-start: 1px solid var(--_line); }
+  .more > details { border: 0; max-inline-size: 100%; }
+  .more > details > summary { padding: 6px 8px; min-block-size: 32px; }
+  .more > details > summary::before { margin-block-start: 8px; }
+  .more > details[open] > summary::before { margin-block-start: 6px; }
+  .more > details[open] { flex-basis: 100%; }
+  .more > details[open] > summary { color: var(--_ink); }
+  .more .opened { padding-inline: 8px; }
   .opened { padding: 0 16px 16px; }
   .opened dl { padding-block: 4px 8px; font-size: 14px; }
   pre { margin: 0; padding: 12px; background: var(--_sunken); border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; font: 12.5px/1.5 var(--_mono); tab-size: 2; }
@@ -57,7 +65,7 @@ const own = css`
   .alert:empty { display: none; }
 
   @media (pointer: coarse) {
-    summary { min-block-size: 44px; padding-block: 12px; }
+    summary, .more > details > summary { min-block-size: 44px; padding-block: 12px; }
     .detail > summary { padding: 0; min-block-size: 24px; }
     button.small { min-block-size: 44px; }
     .cite { min-block-size: 24px; }

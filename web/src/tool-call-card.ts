@@ -2,7 +2,7 @@ import { LitElement, html, nothing, type PropertyValues, type TemplateResult } f
 import { customElement, property, state } from "lit/decorators.js";
 import { classMap } from "lit/directives/class-map.js";
 import { repeat } from "lit/directives/repeat.js";
-import type { Card, EvidenceRefs, Meta, Pointer } from "./model.ts";
+import type { Card, Disclosure, EvidenceRefs, Meta, Pointer } from "./model.ts";
 import { same } from "./model.ts";
 import { Asking } from "./card/asking.ts";
 import { controlsView } from "./card/controls.ts";
@@ -20,7 +20,6 @@ import { cardStyles } from "./tool-call-card.styles.ts";
 type Drawn = TemplateResult | typeof nothing;
 
 const evidence = "evidence";
-const output = "output-so-far";
 
 /**
  * Draws one invocation of a tool: what it is for, what state its evidence puts it in, what is known to be wrong, what a
@@ -48,7 +47,7 @@ const output = "output-so-far";
  * @csspart card - The article. @csspart header @csspart title @csspart chip @csspart meta @csspart lineage
  * @csspart request @csspart finding @csspart refusal @csspart facts @csspart blocked @csspart controls
  * @csspart control - A button; also `control-<action>`. @csspart why @csspart deadline @csspart form
- * @csspart disclosure @csspart timeline @csspart citation
+ * @csspart disclosures @csspart disclosure @csspart timeline @csspart citation
  *
  * @cssproperty --tw-surface --tw-ink --tw-line … - The semantic tokens listed in `tokens.ts`; a W3C design-tokens file
  *   maps onto them name by name (`color.surface` → `--tw-surface`, `color.tone.bad.ground` → `--tw-bad-bg`).
@@ -108,8 +107,7 @@ export class ToolCallCard extends LitElement {
       ${this.#pointers(card.blocked, "blocked")}
       ${controlsView(this.#asking, card.controls ?? [], card.deadline)}
       ${refusalStrip(this.#asking.refusal, () => this.#asking.dismissRefusal())}
-      ${this.#output(card)}
-      ${repeat(card.disclosures ?? [], ({ id }) => id, (disclosure) => disclosureView(disclosure, this.#reading))}
+      ${this.#disclosures(card)}
       ${this.#timeline(card)}
       <slot></slot>
       <span class="hidden-word" role="status">${this.spoken}</span>
@@ -171,10 +169,10 @@ export class ToolCallCard extends LitElement {
     return href ? html`<a href=${href} @click=${go}>${sentence}</a>` : html`<button type="button" class="link" @click=${go}>${sentence}</button>`;
   }
 
-  #output(card: Card): Drawn {
-    if (!card.output) return nothing;
-    const { text, chunks, complete = true, note = null } = card.output;
-    return disclosureView({ id: output, title: words.outputSoFar(chunks), kind: "text", text, complete, note }, this.#reading);
+  #disclosures(card: Card): Drawn {
+    const shown = [...soFar(card), ...(card.disclosures ?? [])];
+    if (shown.length === 0) return nothing;
+    return html`<div class="more" part="disclosures">${repeat(shown, ({ id }) => id, (disclosure) => disclosureView(disclosure, this.#reading))}</div>`;
   }
 
   #timeline({ timeline }: Card): Drawn {
@@ -203,6 +201,13 @@ export class ToolCallCard extends LitElement {
 
 /** A clock runs only while something does; it says how long ago the evidence was, and claims nothing. */
 const runs = (card: Card, meta: Meta): meta is Meta & { since: string } => card.tone === "live" && moment(meta.since) !== null;
+
+/** What a running call has put out until now, to be read like any other value. */
+function soFar({ output }: Card): Disclosure[] {
+  if (!output) return [];
+  const { text, chunks, complete = true, note = null } = output;
+  return [{ id: "output-so-far", title: words.outputSoFar(chunks), kind: "text", text, complete, note }];
+}
 
 declare global {
   interface HTMLElementTagNameMap { "tool-call-card": ToolCallCard }

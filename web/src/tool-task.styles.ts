@@ -13,7 +13,7 @@ const own = css`
   .cards li { padding-block-end: 12px; padding-inline-start: calc(min(var(--depth), 5) * var(--_indent)); position: relative; }
   .cards li::before { content: ""; position: absolute; inset-block: 0; inset-inline-start: calc(var(--_indent) / 2 - 1px); inline-size: calc(min(var(--depth), 5) * var(--_indent)); background: repeating-linear-gradient(to right, var(--_line-strong) 0 1px, transparent 1px var(--_indent)); pointer-events: none; clip-path: inset(0 calc(var(--_indent) / 2) 0 0); }
   .cards li:dir(rtl)::before { background: repeating-linear-gradient(to left, var(--_line-strong) 0 1px, transparent 1px var(--_indent)); clip-path: inset(0 0 0 calc(var(--_indent) / 2)); }
-  .cards tool-call-card { position: relative; }
+  .cards tool-call-card { position: relative; scroll-margin-block-start: 48px; }
   @container card (max-width: 520px) {
     .cards li { --_indent: 12px; padding-inline-start: calc(min(var(--depth), 2) * var(--_indent)); }
     .cards li::before { inset-inline-start: 2px; inline-size: calc(min(var(--depth), 2) * var(--_indent)); clip-path: none; }
