@@ -44,8 +44,6 @@ const own = css`
   .more { display: flex; flex-wrap: wrap; padding: 2px 8px; border-block-start: 1px solid var(--_line); }
   .more > details { border: 0; max-inline-size: 100%; }
   .more > details > summary { padding: 6px 8px; min-block-size: 32px; }
-  .more > details > summary::before { margin-block-start: 8px; }
-  .more > details[open] > summary::before { margin-block-start: 6px; }
   .more > details[open] { flex-basis: 100%; }
   .more > details[open] > summary { color: var(--_ink); }
   .more .opened { padding-inline: 8px; }

@@ -2,7 +2,6 @@ import { LitElement, html, nothing, type PropertyValues, type TemplateResult } f
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import type { Card, Control, TaskCard } from "./model.ts";
-import { same } from "./model.ts";
 import { Asking } from "./card/asking.ts";
 import { controlsView } from "./card/controls.ts";
 import type { Answer, ToolGotoEvent } from "./events.ts";
@@ -42,8 +41,8 @@ import { taskStyles } from "./tool-task.styles.ts";
 export class ToolTask extends LitElement {
   static override styles = taskStyles;
 
-  @property({ attribute: false, hasChanged: (value: TaskCard | null, old: TaskCard | null) => !same(value, old) })
-  task: TaskCard | null = null;
+  // Compared by identity: each card compares itself, and writing a thousand of them as text to compare them costs more than it saves.
+  @property({ attribute: false }) task: TaskCard | null = null;
   @property() src: string | null = null;
   @property({ type: Number, attribute: "heading-level" }) headingLevel = 2;
   @property({ attribute: "link-pattern" }) linkPattern: string | null = null;
