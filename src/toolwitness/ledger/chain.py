@@ -29,6 +29,6 @@ def link(
     """Give the hash of an event whose predecessor in its task has the hash ``before``."""
     hashed = _FORM % (
         basis.encode(), body, position, orjson.dumps(reason) if reason else _EMPTY, recorded_time.encode(),
-        orjson.dumps(row) if row else _EMPTY, b'"%b"' % state.encode() if state else b"null", task_sequence, verdict.encode(),
+        orjson.dumps(row) if row else _EMPTY, b'"%b"' % state.encode() if state is not None else b"null", task_sequence, verdict.encode(),
     )  # fmt: skip  # in the order of the form
     return sha256(before + hashed).digest()
