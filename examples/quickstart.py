@@ -26,21 +26,26 @@ async def book(itinerary_id: str, total: Decimal, currency: str) -> Booking:
     return Booking(reference=f"ref-{itinerary_id}-{currency}", total=total)
 
 
+async def ann() -> None:
+    """Say yes when asked. In your application this is a click on the card, and `authenticate=` says who clicked."""
+    actor = tw.Actor(id="ann", roles=frozenset({"finance"}))
+    async for batch in desk.follow():
+        for event in (recorded.event for recorded in batch):
+            if event.kind == "approval.requested" and event.invocation_id:
+                await desk.approve(event.invocation_id, by=actor, reason="within budget")
+                return
+
+
 async def main() -> None:
-    """Propose the call, let Ann approve it, and use the result."""
+    """Make the call, wait until it has ended, and use the result."""
     async with desk, desk.task("Book the trip the user chose") as trip:
-        call = trip.call(book, itinerary_id="it-7", total=Decimal("412.50"), currency="EUR")
-
-        # In your application this is a click on the card. Who Ann is and what she may do is for your `authenticate=` to say.
-        ann = tw.Actor(id="ann", roles=frozenset({"finance"}))
-        invocation = await call.invocation_id()
-        await desk.approve(invocation, by=ann, reason="within budget")
-
-        outcome = await call
+        person = asyncio.create_task(ann())
+        outcome = await trip.call(book, itinerary_id="it-7", total=Decimal("412.50"), currency="EUR")
         if outcome.commit:
             print(f"{outcome.kind}: {outcome.value}")
         else:
             print(f"{outcome.which}: {outcome.why}")
+        await person
 
 
 if __name__ == "__main__":
