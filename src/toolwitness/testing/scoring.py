@@ -20,7 +20,7 @@ class Episode:
     """One run of a body, as the body wrote it."""
 
     end: str = ""
-    """``end``, ``raise`` or ``cancelled``; empty where it wrote none."""
+    """``end``, ``raise``, ``pause`` (it asked for an approval or an answer) or ``cancelled``; empty where it wrote none."""
     effects: int = 0
 
     @property
@@ -56,7 +56,7 @@ class Claims:
     def starts(self) -> int:
         """How many starts the record claims: attempts that it shows as executed, and duplicate starts."""
         executed = sum(1 for document in self.documents if self.executed(document))
-        return executed + sum(len(f["evidenceRefs"]) for d in self.documents for f in d["findings"] if f["code"] == "duplicate-start")
+        return executed + sum(_duplicates(document) for document in self.documents)
 
     def executed(self, document: Row) -> bool:
         """Tell whether the record claims that this attempt was started."""
@@ -151,8 +151,8 @@ def episodes(rows: Sequence[Row], calls: Sequence[tuple[str, str]]) -> dict[str,
         kind = str(row.get("kind") or "")
         tool = str((event or {}).get("tool") or kind.removeprefix("SIDE EFFECT ").split(" ")[0])
         call = str((event or {}).get("id") or "") or _by_order(found, calls, tool, kind)
-        runs = found.setdefault(call, [])
-        _write(runs, kind)
+        paused = kind == "raise" and (event or {}).get("exc") in {"ApprovalRequired", "CallDeferred"}
+        _write(found.setdefault(call, []), "pause" if paused else kind)
     for call, runs in found.items():
         for run in runs:
             if run.open and run.effects and _has_result(rows, call):
@@ -168,7 +168,7 @@ def _write(runs: list[Episode], kind: str) -> None:
         runs.append(Episode())
     if kind.startswith("SIDE EFFECT"):
         runs[-1].effects += 1
-    elif kind in {"end", "raise", "cancelled_in_body"}:
+    elif kind in {"end", "raise", "pause", "cancelled_in_body"}:
         runs[-1].end = "cancelled" if kind == "cancelled_in_body" else kind
 
 
@@ -196,12 +196,18 @@ def false_claims(claims: Claims, runs: Sequence[Episode], rows: Sequence[Row]) -
     """Name every claim about one provider id that says more than the truth allows."""
     found = _starts_claimed(claims, runs)
     remaining = list(runs)
-    for document in claims.documents:
-        own = remaining[:1]
-        if claims.executed(document) or len(remaining) >= len(claims.documents):
-            remaining = remaining[1:]
-        found += _false_state(claims, document, own[0] if own else None, runs, rows)
+    for place, document in enumerate(claims.documents):
+        later = len(claims.documents) - place - 1
+        takes = 1 + _duplicates(document) if claims.executed(document) else int(len(remaining) > later)
+        while takes and takes < len(remaining) and remaining[takes - 1].end == "pause":
+            takes += 1  # a body that paused is the same attempt when it goes on
+        own, remaining = remaining[:takes], remaining[takes:]
+        found += _false_state(claims, document, own, rows)
     return found + _false_decisions(claims, rows)
+
+
+def _duplicates(document: Row) -> int:
+    return sum(len(finding["evidenceRefs"]) for finding in document["findings"] if finding["code"] == "duplicate-start")
 
 
 def _starts_claimed(claims: Claims, runs: Sequence[Episode]) -> list[str]:
@@ -212,26 +218,24 @@ def _starts_claimed(claims: Claims, runs: Sequence[Episode]) -> list[str]:
     return []
 
 
-def _false_state(claims: Claims, document: Row, run: Episode | None, runs: Sequence[Episode], rows: Sequence[Row]) -> list[str]:
-    state, closure = str(document["state"]), document["closure"]
-    lacks: dict[str, bool] = {
+def _false_state(claims: Claims, document: Row, own: Sequence[Episode], rows: Sequence[Row]) -> list[str]:
+    """Name what the state says beyond the truth about the runs that are this attempt's own."""
+    state, before = str(document["state"]), document["closure"]["kind"] in _BEFORE
+    well, open_ended = any(run.end == "end" for run in own), all(run.open for run in own)
+    touched = any(run.effects or run.end == "end" for run in own)
+    none_said = document["sideEffects"]["reconciliationState"] in {"not-executed", "none-expected"}
+    lies: dict[str, bool] = {
         "queued, which nothing in this framework shows": state == "queued",
-        f"{state}, and its body never started": state in {"running", "streaming", "partially_complete", "succeeded"} and run is None,
-        "succeeded, and its body did not end well": state == "succeeded" and run is not None and run.end != "end",
-        "failed, and its body ended well": state == "failed" and run is not None and run.end == "end",
-        "failed, and it never ran though its inputs were not refused": state == "failed" and run is None and not _refused(rows, claims.call),
-        "cancelled before dispatch, and its body had an effect or an end": (
-            state == "cancelled" and closure["kind"] in _BEFORE and any(r.effects or r.end == "end" for r in runs)
-        ),
-        "cancelled after dispatch, and its body was not seen to end": (
-            state == "cancelled" and closure["kind"] not in _BEFORE and (run is None or run.open)
-        ),
-        "expired in execution, and its body never started": state == "expired" and claims.executed(document) and run is None,
-        "nothing executed, and its body ran": (
-            document["sideEffects"]["reconciliationState"] == "not-executed" and state in {"cancelled", "expired", "failed"} and bool(runs)
-        ),
+        f"{state}, and its body never started": state in _STARTED - {"failed"} and not own,
+        "succeeded, and its body did not end well": state == "succeeded" and bool(own) and not well,
+        "failed, and its body ended well": state == "failed" and well and all(run.end == "end" for run in own),
+        "failed, and it never ran though its inputs were not refused": state == "failed" and not own and not _refused(rows, claims.call),
+        "cancelled with no effects, and its body had an effect or an end": state == "cancelled" and before and none_said and touched,
+        "cancelled after dispatch, and its body was not seen to end": state == "cancelled" and not before and open_ended,
+        "expired in execution, and its body never started": state == "expired" and claims.executed(document) and not own,
+        "nothing executed, and its body ran": none_said and state in {"cancelled", "expired", "failed"} and bool(own),
     }
-    return [why for why, holds in lacks.items() if holds]
+    return [why for why, holds in lies.items() if holds]
 
 
 def _refused(rows: Sequence[Row], call: str) -> bool:

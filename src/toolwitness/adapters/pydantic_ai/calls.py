@@ -42,9 +42,11 @@ class Call:
     answer: str = ""
     """How the latest approval was answered: ``granted`` or ``denied``."""
     over: bool = False
-    """Ended since it was last taken up."""
-    ends: int = 0
-    """How often it was seen to end."""
+    """Ended or closed since it was last taken up."""
+    ended: bool = False
+    """Ended or closed before, whatever came after."""
+    runs: int = 0
+    """How often its body was seen to end."""
     begun: bool = False
     """A hook saw its body entered, and not yet left."""
     told: bool = False
@@ -220,7 +222,7 @@ class Calls:
         replaced_by: str | None = None, time: str | None = None, caused_by: tuple[str, ...] = (),
     ) -> None:  # fmt: skip  # a signature in two lines
         """Record a closure before dispatch, said by the framework, which owns the authorization here."""
-        call.over, call.ends = True, call.ends + 1
+        call.over = call.ended = True
         self.pen.write(
             Kind.CLOSED, word, call.invocation_id, attempt=call.attempt, time=time, caused_by=caused_by,
             data={

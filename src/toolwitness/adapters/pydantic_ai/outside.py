@@ -143,6 +143,7 @@ def _refuse_duplicates(calls: Calls, ids: set[str]) -> None:
                 Kind.REFUSED, "outcome raised duplicate ids", call.invocation_id, attempt=call.attempt,
                 data={"rule": "unique tool_call_id", "reason": "the model used one id for two calls of a response, so none was made"},
             )  # fmt: skip  # facts in lines
+            call.over = True
 
 
 def _retries_spent(calls: Calls, tool: str, error: Mapping[str, Any]) -> None:

@@ -80,7 +80,7 @@ def _succeeded(calls: Calls, call: Call, result: Result) -> None:
         fail(calls, call, f"{result.word} failed", "output-not-taken", result.content, time=result.time)
         return
     again(calls, call, f"{result.word} success, again", time=result.time)
-    word = f"{result.word} success" if call.ends == 0 else f"{result.word} success, again"
+    word = f"{result.word} success, again" if call.ended else f"{result.word} success"
     succeed(calls, call, word, result.content, time=result.time)
 
 
@@ -116,34 +116,12 @@ def _settled(calls: Calls, call: Call, result: Result) -> None:
 
 
 def _refuses_inputs(call: Call, result: Result) -> bool:
-    """Tell whether the result says that the arguments were refused and the body never ran."""
-    if call.refused or result.cause in _NEVER_RAN:
-        return True
-    if result.outcome != "error" and not (result.cause == "validation_error" and not call.taken_up):
-        return False
-    return result.text.startswith("Unknown tool name: ") or _speaks_of(call.args, result.content)
+    """Tell whether the result says that the arguments were refused and the body never ran.
 
-
-def _speaks_of(args: bytes, content: Any) -> bool:
-    """Tell whether ``content`` is a list of validation errors about these very arguments, and not about something inside the body."""
-    try:
-        errors = json.loads(content) if isinstance(content, str) else content
-        given = json.loads(args)
-    except ValueError:
-        return False
-    if not isinstance(errors, list) or not errors:
-        return False
-    return all(isinstance(error, Mapping) and {"type", "loc", "msg"} <= error.keys() and _stands_in(given, error) for error in errors)
-
-
-def _stands_in(given: Any, error: Mapping[str, Any]) -> bool:
-    path = list(error["loc"])[: -1 if error["type"] == "missing" else None]
-    for step in path:
-        try:
-            given = given[step]
-        except (KeyError, IndexError, TypeError):
-            return False
-    return "input" not in error or bool(error["input"] == given)
+    Validation errors alone do not: a body may raise them about the very same values. Where a surface has no word of its own for refused
+    arguments, the call counts as failed, which is true of both.
+    """
+    return call.refused or result.cause in _NEVER_RAN or (result.outcome == "error" and result.text.startswith("Unknown tool name: "))
 
 
 def _category(result: Result) -> str:
@@ -157,8 +135,8 @@ def _category(result: Result) -> str:
 
 def again(calls: Calls, call: Call, word: str, *, time: str | None = None) -> None:
     """Record the start of a second run, which its own end proves: a call that had ended was taken up again."""
-    if call.ends and not call.over and not call.begun:
-        start(calls, call, word, attempt=call.attempt + call.ends, time=time)
+    if call.ended and not call.over and not call.begun:
+        start(calls, call, word, attempt=call.attempt + call.runs, time=time)
 
 
 def start(
@@ -217,7 +195,7 @@ def time_out(calls: Calls, call: Call, word: str, text: str, *, time: str | None
 
     The limit counts from the moment the body is entered, so where no hook saw the start, passing it is the evidence of one.
     """
-    if not call.begun and not call.ends:
+    if not call.begun and not call.ended:
         start(calls, call, word, time=time)
     _end(call)
     call.wants_retry = True
@@ -229,7 +207,7 @@ def time_out(calls: Calls, call: Call, word: str, text: str, *, time: str | None
 
 
 def _end(call: Call) -> None:
-    call.over, call.begun, call.ends = True, False, call.ends + 1
+    call.over, call.begun, call.ended, call.runs = True, False, True, call.runs + 1
 
 
 def _released(calls: Calls, call: Call, word: str, reason: str, *, origin: Origin = Origin.SERVER) -> None:

@@ -39,7 +39,7 @@ def interrupted_or_supplied(calls: Calls, call: Call, result: Result) -> None:
         return
     if call.waits_for == "approval":
         calls.take_up(f"{result.word} resumed", call)
-    elif not call.ends:
+    elif not call.ended:
         calls.settle_outside(call)
 
 
