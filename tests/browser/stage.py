@@ -25,7 +25,10 @@ window.EventSource = class extends EventTarget {
 window.stream = {
   open() { const s = window.streams.at(-1); s.readyState = 1; s.dispatchEvent(new Event('open')); },
   fail(state) { const s = window.streams.at(-1); s.readyState = state; s.dispatchEvent(new Event('error')); },
-  say(type, data, id) { window.streams.at(-1).dispatchEvent(Object.assign(new Event(type), { data: JSON.stringify(data), lastEventId: id ?? '' })); },
+  say(type, data, id) {
+    const event = Object.assign(new Event(type), { data: JSON.stringify(data), lastEventId: id ?? '' });
+    window.streams.at(-1).dispatchEvent(event);
+  },
 };
 """
 
@@ -64,9 +67,7 @@ class Stage:
     """Addresses whose answer the test gives later, by hand."""
     contexts: list[BrowserContext] = field(default_factory=list)
 
-    async def open(
-        self, *, width: int = 1000, height: int = 900, scheme: Literal["light", "dark"] = "light", **options: Any
-    ) -> Page:
+    async def open(self, *, width: int = 1000, height: int = 900, scheme: Literal["light", "dark"] = "light", **options: Any) -> Page:
         """Open a context of its own with the server in place; nothing is loaded yet."""
         context = await self.browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, timezone_id="UTC", locale="en-GB", **options
@@ -76,7 +77,14 @@ class Stage:
         await page.clock.set_fixed_time(NOW)
         await page.route("**/*", self._serve)
         page.on("pageerror", lambda error: self.faults.append(str(error)))
-        page.on("console", lambda message: self.faults.append(message.text) if message.type == "error" and "409" not in message.text and "503" not in message.text else None)
+        page.on(
+            "console",
+            lambda message: (
+                self.faults.append(message.text)
+                if message.type == "error" and "409" not in message.text and "503" not in message.text
+                else None
+            ),
+        )
         return page
 
     async def bare(self, element: str, **options: Any) -> tuple[Page, Locator]:
@@ -88,7 +96,8 @@ class Stage:
               await customElements.whenDefined(name);
               const element = document.createElement(name);
               window.element = element; window.events = [];
-              for (const type of ['tool-action', 'tool-goto']) document.addEventListener(type, (e) => window.events.push({ type, ...e.detail }));
+              for (const type of ['tool-action', 'tool-goto'])
+                document.addEventListener(type, (e) => window.events.push({ type, ...e.detail }));
               document.getElementById('stage').append(element);
             }""",
             element,
@@ -104,8 +113,10 @@ class Stage:
                 "csrf": "token-1", "base": base, "waiting": waiting}  # fmt: skip  # as one document
         text = json.dumps(boot, ensure_ascii=False).replace("<", "\\u003c")
         self.replies["/"] = Reply(
-            f'<!doctype html><html lang="en" dir="{direction}"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
-            f'<title>toolwitness</title><link rel="stylesheet" href="/static/toolwitness.css"><script type="application/json" id="tw-boot">{text}</script>'
+            f'<!doctype html><html lang="en" dir="{direction}"><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width,initial-scale=1">'
+            '<title>toolwitness</title><link rel="stylesheet" href="/static/toolwitness.css">'
+            f'<script type="application/json" id="tw-boot">{text}</script>'
             '<script type="module" src="/static/toolwitness.js"></script><tool-console></tool-console>',
             content_type="text/html; charset=utf-8",
         )
@@ -174,6 +185,7 @@ async def keyboard(page: Page) -> dict[str, str]:
     """Say which element really has the keyboard, through however many shadow roots."""
     found: dict[str, str] = await page.evaluate(
         """() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
-          return { tag: e.localName, text: e.textContent.trim().slice(0, 300), name: e.getAttribute('name') ?? '', action: e.dataset?.action ?? '' }; }"""
+          const name = e.getAttribute('name') ?? '', action = e.dataset?.action ?? '';
+          return { tag: e.localName, text: e.textContent.trim().slice(0, 300), name, action }; }"""
     )
     return found

@@ -20,7 +20,15 @@ async def test_a_card_reads_in_the_order_purpose_state_what_is_wrong_what_one_ca
     await show(page, "card", card("inv_charge"))
     article = element.get_by_role("article", name="Charge the deposit")
     text = await article.inner_text()
-    order = ["Charge the deposit", "Cancelled", "stopped 12:00:12 by you", "€ 50.00 was charged", "must be reconciled", "Reconcile", "Evidence (4 facts"]
+    order = [
+        "Charge the deposit",
+        "Cancelled",
+        "stopped 12:00:12 by you",
+        "€ 50.00 was charged",
+        "must be reconciled",
+        "Reconcile",
+        "Evidence (4 facts",
+    ]
     places = [text.find(part) for part in order]
     assert -1 not in places, dict(zip(order, places, strict=True))
     assert places == sorted(places)
@@ -30,7 +38,8 @@ async def test_every_state_has_a_word_and_a_glyph_of_its_own(stage: Stage) -> No
     page, element = await stage.bare("tool-task")
     await show(page, "task", fixture("states"))
     chips = await element.locator("tool-call-card [part=chip]").evaluate_all(
-        "chips => chips.map(c => ({word: c.textContent.trim(), glyph: c.querySelector('svg').dataset.glyph, drawing: c.querySelector('svg').innerHTML.replace(/<!--.*?-->/g, '')}))"
+        """chips => chips.map(c => [c.textContent.trim(), c.querySelector('svg')])
+          .map(([word, svg]) => ({word, glyph: svg.dataset.glyph, drawing: svg.innerHTML.replace(/<!--.*?-->/g, '')}))"""
     )
     assert [c["glyph"] for c in chips] == list(STATES)
     assert len({c["drawing"] for c in chips}) == len(STATES)
@@ -70,7 +79,8 @@ async def test_a_pressed_control_reads_as_requested_until_the_host_answers(stage
     await approve.click()
     [sent] = await events(page)
     assert {k: sent[k] for k in ("id", "subject", "action", "reason", "fields", "approvalId")} == {
-        "id": "inv_book", "subject": "invocation", "action": "approve", "reason": None, "fields": {}, "approvalId": "apr_01jh8v5b2k3m4n5p6q7r8s9t0v",
+        "id": "inv_book", "subject": "invocation", "action": "approve", "reason": None, "fields": {},
+        "approvalId": "apr_01jh8v5b2k3m4n5p6q7r8s9t0v",
     }  # fmt: skip  # as the host sees it
     assert await approve.get_attribute("aria-busy") == "true"
     assert "requested, not yet recorded" in await read(element)
@@ -93,7 +103,8 @@ async def test_a_refusal_is_said_in_place_and_keeps_what_was_typed(stage: Stage)
     [sent] = await events(page)
     assert (sent["action"], sent["reason"], sent["fields"]) == ("deny", "Too dear", {})
     await page.evaluate(
-        "id => window.element.answer({requestId: id, outcome: 'refused', problem: {title: 'Finance approved first', detail: 'At ⟦2027-01-11T12:01:37.900Z⟧ by Grace.', code: 'once-key-taken'}})",
+        """id => window.element.answer({requestId: id, outcome: 'refused',
+          problem: {title: 'Finance approved first', detail: 'At ⟦2027-01-11T12:01:37.900Z⟧ by Grace.', code: 'already-decided'}})""",
         sent["requestId"],
     )
     alert = element.get_by_role("alert").filter(has_text="Finance approved first")
@@ -110,7 +121,9 @@ async def test_a_request_without_an_answer_keeps_its_id_when_it_is_pressed_again
     await approve.click()
     first = (await events(page))[0]["requestId"]
     await page.evaluate("id => window.element.answer({requestId: id, outcome: 'unanswered'})", first)
-    assert "Nobody knows yet whether the request was recorded" in await element.get_by_role("alert").filter(has_text="No answer").inner_text()
+    assert (
+        "Nobody knows yet whether the request was recorded" in await element.get_by_role("alert").filter(has_text="No answer").inner_text()
+    )
     await approve.click()
     assert [e["requestId"] for e in await events(page)] == [first, first]
 
@@ -189,7 +202,14 @@ async def test_numbers_of_nineteen_digits_are_shown_and_copied_digit_for_digit(s
 
 async def test_the_exact_text_goes_before_a_parsed_value(stage: Stage) -> None:
     page, element = await stage.bare("tool-call-card")
-    disclosure: dict[str, Any] = {"id": "r", "title": "Result", "kind": "json", "text": "[12345678901234567890]", "value": [1], "complete": True}
+    disclosure: dict[str, Any] = {
+        "id": "r",
+        "title": "Result",
+        "kind": "json",
+        "text": "[12345678901234567890]",
+        "value": [1],
+        "complete": True,
+    }
     await show(page, "card", {**card("inv_flight"), "disclosures": [disclosure]})
     await element.get_by_text("Result", exact=True).click()
     assert "12345678901234567890" in await element.locator("pre").inner_text()
@@ -200,7 +220,9 @@ async def test_markup_in_a_value_is_text(stage: Stage, where: str) -> None:
     page, element = await stage.bare("tool-call-card")
     bad = "<img src=x onerror=window.bad=1><b>bold</b></script>"
     document = card("inv_charge")
-    document["disclosures"] = [{"id": "d", "title": "Value", "kind": "text", "text": bad if where == "disclosure" else "-", "complete": True}]
+    document["disclosures"] = [
+        {"id": "d", "title": "Value", "kind": "text", "text": bad if where == "disclosure" else "-", "complete": True}
+    ]
     match where:
         case "title":
             document["title"] = bad
@@ -271,7 +293,9 @@ async def test_a_clock_runs_only_while_the_call_does(stage: Stage) -> None:
     page, element = await stage.bare("tool-call-card")
     await show(page, "card", card("inv_rail"))
     assert await element.locator(".elapsed").inner_text() == "39 s"
-    await show(page, "card", {**card("inv_rail"), "version": 99, "state": "cancelled", "label": "Cancelled", "tone": "off", "glyph": "cancelled"})
+    await show(
+        page, "card", {**card("inv_rail"), "version": 99, "state": "cancelled", "label": "Cancelled", "tone": "off", "glyph": "cancelled"}
+    )
     assert await element.locator(".elapsed").count() == 0
 
 
@@ -308,7 +332,20 @@ async def test_when_the_pressed_control_is_gone_the_keyboard_is_on_its_card(stag
     document = card("inv_book")
     await show(page, "card", document)
     await element.get_by_role("button", name="Approve € 412.50").focus()
-    await show(page, "card", {**document, "version": 9, "controls": [], "deadline": None, "state": "queued", "label": "Queued", "tone": "live", "glyph": "queued"})
+    await show(
+        page,
+        "card",
+        {
+            **document,
+            "version": 9,
+            "controls": [],
+            "deadline": None,
+            "state": "queued",
+            "label": "Queued",
+            "tone": "live",
+            "glyph": "queued",
+        },
+    )
     assert (await keyboard(page))["tag"] == "article"
 
 

@@ -125,7 +125,9 @@ async def test_what_was_answered_stays_in_sight_and_keeps_moving(stage: Stage) -
     page = await stage.console("inbox", inbox, waiting=3)
     await page.evaluate("window.stream.open()")
     stage.replies["/api/approvals?view=card"] = Reply({**inbox, "items": inbox["items"][1:]})
-    await _say(page, "card", _moved(inbox["items"][0], state="queued", label="Queued", tone="live", glyph="queued", controls=[], deadline=None))
+    await _say(
+        page, "card", _moved(inbox["items"][0], state="queued", label="Queued", tone="live", glyph="queued", controls=[], deadline=None)
+    )
     await _say(page, "inbox", {"waiting": 2})
     await expect(page.get_by_text("No longer waiting")).to_be_visible()
     last = page.locator("tool-call-card").last
@@ -182,7 +184,9 @@ async def test_a_server_that_fails_leaves_it_open_whether_it_was_recorded(stage:
     page = await stage.console("task", TRIP)
     stage.replies[APPROVE] = Reply("<h1>Bad gateway</h1>", code=503, content_type="text/html")
     await page.get_by_role("button", name="Approve € 412.50").click()
-    await expect(page.get_by_role("alert").filter(has_text="No answer")).to_contain_text("Nobody knows yet whether the request was recorded")
+    await expect(page.get_by_role("alert").filter(has_text="No answer")).to_contain_text(
+        "Nobody knows yet whether the request was recorded"
+    )
 
 
 async def test_the_page_says_since_when_it_may_no_longer_be_true(stage: Stage) -> None:
@@ -281,7 +285,8 @@ def hanging_up(bundle: Path) -> Iterator[str]:
     boot = json.dumps({"view": "task", "data": TRIP, "cursor": None, "actor": None, "csrf": "x", "base": ""}).replace("<", "\\u003c")
     _Streaming.page = (
         '<!doctype html><html lang="en"><link rel="stylesheet" href="/static/toolwitness.css"><link rel="icon" href="data:,">'
-        f'<script type="application/json" id="tw-boot">{boot}</script><script type="module" src="/static/toolwitness.js"></script><tool-console></tool-console>'
+        f'<script type="application/json" id="tw-boot">{boot}</script>'
+        '<script type="module" src="/static/toolwitness.js"></script><tool-console></tool-console>'
     ).encode()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Streaming)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
