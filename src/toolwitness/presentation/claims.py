@@ -11,7 +11,17 @@ from toolwitness.core.states import BEFORE_DISPATCH, ClosureKind, Consequence, D
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.reading import UNNAMED, Reading, fields, place_words
 from toolwitness.presentation.times import between, instant, iso, span, stamp, token
-from toolwitness.presentation.words import CLOSURES, CONSEQUENCES, DEADLINES, EXECUTORS, counted, deadline_words, state_words
+from toolwitness.presentation.words import (
+    CLOSURES,
+    CONSEQUENCES,
+    DEADLINES,
+    EXECUTORS,
+    collector_words,
+    counted,
+    deadline_words,
+    request_of,
+    state_words,
+)
 
 Claim = dict[str, Any]
 _UNSTOPPABLE: Final = MappingProxyType({
@@ -55,8 +65,7 @@ def _proposed(reading: Reading) -> Iterator[Claim]:
 def _awaiting_input(reading: Reading) -> Iterator[Claim]:
     asked = reading.record.input_request or {}
     if asked:
-        collector = line(asked.get("collector"))
-        whom = "a person" if collector == "person" else f"the {collector}"
+        whom = collector_words(line(asked["collector"]))
         yield claim(f"asked {token(asked['at'])}; {whom} supplies the input", [asked["ref"]])
 
 
@@ -146,7 +155,7 @@ def _cancelled(reading: Reading) -> Iterator[Claim]:
     else:
         executor = line(_start(reading).get("worker") or "") or _named_executor(reading) or "its executor"
         how = "seen to end by" if closure.termination is Termination.UNWOUND else "confirmed by"
-        by = f"at the request of {who}" if closure.request_ref else f"by {who}"
+        by = request_of(who) if closure.request_ref else f"by {who}"
         refs = [closure.ref, *([closure.request_ref] if closure.request_ref else [])]
         yield claim(f"{word} {token(closure.at)} {by}, {how} {executor}", refs)
     if closure.reason:

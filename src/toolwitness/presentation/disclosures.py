@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from toolwitness.core.evidence import Kind
-from toolwitness.core.states import Consequence
+from toolwitness.core.states import Consequence, Reconciliation
 from toolwitness.policy.consequences import CONSEQUENCES as DEMANDS
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words
@@ -217,7 +217,7 @@ def _effects(reading: Reading) -> Rows:
     if expected:
         rows.append(_row("declared beforehand", ", ".join(expected)))
     if rows or record.starts or record.reconciliations:
-        rows.append(_row("known", RECONCILIATIONS[record.reconciliation]))
+        rows.append(_row("known", _known(reading)))
     for settled in record.reconciliations:
         said = settled.data
         reference = f", reference {line(said['reference'])}" if said.get("reference") else ""
@@ -227,7 +227,14 @@ def _effects(reading: Reading) -> Rows:
     return rows
 
 
-_EFFECT_FIELDS = ("recipient", "resource", "reference", "provider_reference")
+def _known(reading: Reading) -> str:
+    record = reading.record
+    if reading.open and record.reconciliation is Reconciliation.UNKNOWN and not record.needs_reconciliation:
+        return "Not known before it ends."
+    return RECONCILIATIONS[record.reconciliation]
+
+
+_EFFECT_FIELDS: Final = ("recipient", "resource", "reference", "provider_reference")
 
 # ── policy, lineage, ids ────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -54,9 +54,11 @@ def facts(reading: Reading) -> list[Fact]:
         shown += _to_decide(reading, asked)
     if record.input_request is not None and reading.open:
         shown += _to_supply(reading, record.input_request)
-    if record.state in BEFORE_DISPATCH and not shown:
-        shown += _draft(reading)
-    return shown or [*_point_passed(reading), *_effects(reading)]
+    if shown:
+        return shown
+    if record.state in BEFORE_DISPATCH:
+        return _draft(reading)
+    return [*_was_asked(reading), *_point_passed(reading), *_effects(reading)]
 
 
 # ── before a decision ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -187,7 +189,7 @@ def _to_supply(reading: Reading, asked: Mapping[str, Any]) -> Iterator[Fact]:
     """Say what is missing or was refused, and why."""
     refs = [asked["ref"]]
     if asked.get("validation"):
-        yield fact("Why the inputs were refused", _listed(reading, asked["validation"]), refs)
+        yield fact("Refused because", _listed(reading, asked["validation"]), refs)
     if asked.get("prompt"):
         yield fact("What is asked", reading.plain(asked["prompt"]), refs, size="large")
     if asked.get("unresolved"):
@@ -195,6 +197,19 @@ def _to_supply(reading: Reading, asked: Mapping[str, Any]) -> Iterator[Fact]:
 
 
 # ── what is recorded to have happened ───────────────────────────────────────────────────────────────────────────────
+
+
+def _was_asked(reading: Reading) -> Iterator[Fact]:
+    """Repeat in one line what the last approval was about: what it came to is another claim."""
+    asked = reading.record.approval
+    if asked is None:
+        return
+    scope = scope_of(reading, asked)
+    said = [f"{_term(scope.amount_name)} {scope.amount}"] if scope.amount else []
+    apart = {scope.amount_name, scope.currency_name}
+    said += [f"{_term(name)} {_listed(reading, value)}" for name, value in scope.named.items() if name not in apart]
+    if said:
+        yield fact("What was asked", "; ".join(said), [asked.ref, *reading.proposal_refs])
 
 
 def _point_passed(reading: Reading) -> Iterator[Fact]:

@@ -82,6 +82,11 @@ def effect_words(reading: Reading, effect: Effect) -> str:
     return f"{text}: {money(said['amount'], said.get('currency'))}" if said.get("amount") is not None else text
 
 
+def _begun(words: str) -> str:
+    """Begin a sentence."""
+    return words[:1].upper() + words[1:]
+
+
 def _late_effect(reading: Reading, finding: Finding) -> FindingWords:
     """Name what happened after the end, and how long after."""
     late = [effect for effect in reading.record.effects if effect.ref in finding.refs]
@@ -94,7 +99,7 @@ def _late_effect(reading: Reading, finding: Finding) -> FindingWords:
     more = f" And {len(late) - 1} more." if len(late) > 1 else ""
     amount = any(effect.data.get("amount") is not None for effect in late)
     what = "what happened to the money" if amount else "what happened"
-    return FindingWords(f"{effect_words(reading, first)}, {when}.{more}", f"{_stays(reading)}; {what} must be reconciled.")
+    return FindingWords(f"{_begun(effect_words(reading, first))}, {when}.{more}", f"{_stays(reading)}; {what} must be reconciled.")
 
 
 def _effect_after_request(reading: Reading, finding: Finding) -> FindingWords:
@@ -105,7 +110,7 @@ def _effect_after_request(reading: Reading, finding: Finding) -> FindingWords:
         return words
     after = between(asked.at, str(landed.data.get("at") or landed.at))
     when = f"{span(after)} after" if after is not None and after >= 0 else "reported after"
-    return words._replace(headline=f"{effect_words(reading, landed)}, {when} its cancellation was requested.")
+    return words._replace(headline=f"{_begun(effect_words(reading, landed))}, {when} its cancellation was requested.")
 
 
 def _late_outcome(reading: Reading, finding: Finding) -> FindingWords:

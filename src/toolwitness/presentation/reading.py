@@ -151,6 +151,8 @@ class Reading:
     def own(self, sentence: str) -> str:
         """Make a sentence of ours from another room ready for a person: times as tokens, other calls by their names."""
         named = tokens_in(line(sentence))
+        if self.viewer:
+            named = re.sub(rf"\bby {re.escape(line(self.viewer))}(?!\w)", "by you", named)
         for target in self.links:
             named = re.sub(rf"(?<!\w){re.escape(target)}(?!\w)", lambda match: self.label(match[0]), named)
         return named
@@ -195,7 +197,7 @@ def place_words(said: Mapping[str, Any]) -> str:
     """Say where and how a body was started, as far as its start says so: ``on w-1, in a thread``."""
     executor = str(said.get("executor") or "")
     how = EXECUTORS.get(executor, "")
-    where = said.get("worker") or ("" if how else executor)
+    where = said.get("worker") or ("" if executor in EXECUTORS else executor)
     return ", ".join(part for part in (f"on {line(where)}" if where else "", how) if part)
 
 

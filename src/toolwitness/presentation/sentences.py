@@ -11,7 +11,7 @@ from toolwitness.presentation.foreign import line
 from toolwitness.presentation.reading import Reading, RecordedEvent, fields, place_words
 from toolwitness.presentation.times import token
 from toolwitness.presentation.values import items_of
-from toolwitness.presentation.words import CLOSURES, counted, deadline_words
+from toolwitness.presentation.words import CLOSURES, collector_words, counted, deadline_words, request_of
 
 Said = Mapping[str, Any]
 Sentence = Callable[[Reading, Said], str]
@@ -60,7 +60,7 @@ def _started(reading: Reading, said: Said) -> str:
 
 
 def _progress(reading: Reading, said: Said) -> str:
-    percent = f"{said['percent']} %" if said.get("percent") is not None else ""
+    percent = f"{line(said['percent'])} %" if said.get("percent") is not None else ""
     counts = f"{_given(reading, said, 'current')}{_given(reading, said, 'total', ' of ')}"
     text = ", ".join(part for part in (_given(reading, said, "text"), counts, percent) if part)
     return f"Progress {line(said.get('order', ''))}: {text}" if text else f"Progress {line(said.get('order', ''))}"
@@ -106,7 +106,7 @@ def _acknowledged(reading: Reading, said: Said) -> str:
         how = "Stopped: its executor says that it has ended"
     else:
         how = f"Reported as stopped{_given(reading, said, 'termination', ', termination ')}"
-    return f"{how}, at the request of {reading.who(said.get('initiator'))}"
+    return f"{how}, {request_of(reading.who(said.get('initiator')))}"
 
 
 def _elapsed(_reading: Reading, said: Said) -> str:
@@ -128,7 +128,7 @@ def _closed(reading: Reading, said: Said) -> str:
 
 
 def _rejected_inputs(reading: Reading, said: Said) -> str:
-    return f"Inputs refused: {_listed(reading, said.get('validation'))}; {_given(reading, said, 'collector')} corrects them"
+    return f"Inputs refused: {_listed(reading, said.get('validation'))}; {collector_words(_given(reading, said, 'collector'))} corrects them"
 
 
 def _moved(reading: Reading, said: Said) -> str:
@@ -160,7 +160,7 @@ def _again(words: str) -> Sentence:
 
     def spoken(reading: Reading, said: Said) -> str:
         new = f": {reading.label(said['new_invocation'])}" if said.get("new_invocation") else ""
-        return f"{words}{_given(reading, said, 'route', ' ')}{new}{_given(reading, said, 'reason', ', reason: ')}"
+        return f"{words}{_given(reading, said, 'route', ', ')}{new}{_given(reading, said, 'reason', ', reason: ')}"
 
     return spoken
 

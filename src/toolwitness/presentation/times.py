@@ -45,7 +45,7 @@ def token(text: str | None) -> str:
     read = instant(text)
     if read:
         return f"⟦{iso(read)}⟧"
-    return f"at “{line(text)}”" if text else "at an unrecorded time"
+    return f"“{line(text)}”" if text else "at an unrecorded time"
 
 
 def tokens_in(sentence: str) -> str:

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from toolwitness.core.findings import Code
-from toolwitness.core.states import ClosureKind, Consequence, Deadline, Owner, Reconciliation, State
+from toolwitness.core.states import ClosureKind, Deadline, Owner, Reconciliation, State
+from toolwitness.policy.consequences import CONSEQUENCES as DEMANDS
 
 
 class StateWords(NamedTuple):
@@ -51,8 +52,8 @@ OWNERS: Final = MappingProxyType({
     Owner.PRESENTATION: "presentation",
 })  # fmt: skip  # one line an owner
 
-EXECUTORS: Final = MappingProxyType({"task": "as a task of its own", "thread": "in a thread"})
-"""Kinds of executor that say how a body runs and not where."""
+EXECUTORS: Final = MappingProxyType({"task": "", "thread": "in a thread"})
+"""Kinds of executor that say how a body runs and not where; that it can be stopped needs no word."""
 
 CLOSURES: Final = MappingProxyType({
     ClosureKind.DENIED: "denied",
@@ -63,14 +64,8 @@ CLOSURES: Final = MappingProxyType({
     ClosureKind.EXPIRED: "expired",
 })  # fmt: skip  # one line a kind
 
-CONSEQUENCES: Final = MappingProxyType({
-    Consequence.READ_ONLY: "read-only",
-    Consequence.REVERSIBLE: "reversible",
-    Consequence.EXTERNALLY_VISIBLE: "visible to others",
-    Consequence.DESTRUCTIVE: "destructive",
-    Consequence.PERMISSION_GATED: "needs permission",
-    Consequence.FINANCIAL: "moves money",
-})  # fmt: skip  # one line a class
+CONSEQUENCES: Final = MappingProxyType({consequence: row.label for consequence, row in DEMANDS.items()})
+"""What a call can affect, in the words that policy's own table has for it."""
 
 RECONCILIATIONS: Final = MappingProxyType({
     Reconciliation.NOT_EXECUTED: "Nothing is recorded to have run.",
@@ -180,6 +175,16 @@ FORWARD: Final = frozenset({"approve", "submit", "supply_input"})
 DECISIONS: Final = frozenset({"approve", "deny", "supply_input", "submit"})
 """Actions by which a person answers something that waits for an answer."""
 EMPTY_INBOX: Final = "Nothing waits for a decision."
+
+
+def request_of(who: str) -> str:
+    """Say at whose request something was done."""
+    return "at your request" if who == "you" else f"at the request of {who}"
+
+
+def collector_words(collector: str) -> str:
+    """Name who collects an input."""
+    return "a person" if collector == "person" else f"the {collector}"
 
 
 def counted(count: int, one: str, many: str = "") -> str:

@@ -30,7 +30,7 @@ def test_a_token_is_found_by_its_drawing() -> None:
 
 
 def test_what_cannot_be_read_is_quoted_and_what_is_absent_is_named() -> None:
-    assert token("fixture-time") == "at “fixture-time”"
+    assert token("fixture-time") == "“fixture-time”"
     assert token("") == "at an unrecorded time"
 
 

@@ -52,7 +52,8 @@ def test_any_value_has_one_line(value: object, expected: str | None) -> None:
 
 
 def test_what_policy_redacts_is_not_in_the_text_and_is_named() -> None:
-    text = redacted(read(b'{"card":{"number":"4111","a/b":["x","y"]},"n":1}'), ["/card/number", "/card/a~1b/1", "/nowhere", "/n/0", "/card/a~1b/9"])
+    inputs = read(b'{"card":{"number":"4111","a/b":["x","y"]},"n":1}')
+    text = redacted(inputs, ["/card/number", "/card/a~1b/1", "/nowhere", "/n/0", "/card/a~1b/9"])
     assert text.text == '{"card": {"number": "(not shown, by policy)", "a/b": ["x", "(not shown, by policy)"]}, "n": 1}'
     assert text.note == "Not shown, by policy: /card/number, /card/a~1b/1."
     assert not text.complete

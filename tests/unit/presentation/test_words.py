@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.unit.presentation.scene import NOON, Scene
 from toolwitness.core.evidence import KINDS
 from toolwitness.core.findings import Code, Finding
 from toolwitness.core.states import ClosureKind, Consequence, Deadline, Owner, Reconciliation, State
@@ -14,7 +15,6 @@ from toolwitness.presentation.controls import CONCLUSIONS
 from toolwitness.presentation.headlines import findings
 from toolwitness.presentation.reading import Reading
 from toolwitness.presentation.sentences import sentence
-from tests.unit.presentation.scene import NOON, Scene
 
 NEVER_SAID = re.compile(r"oops|success!|went wrong!|something went wrong|please|sorry|whoops|\bdone\b|!", re.IGNORECASE)
 TONES = {"live", "ok", "bad", "wait", "off"}
