@@ -126,7 +126,8 @@ async def test_a_thousand_cards_are_laid_out_only_where_they_are_seen(stage: Sta
         """async () => {
           await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
           const task = document.querySelector('tool-console').shadowRoot.querySelector('tool-task');
-          return [...task.shadowRoot.querySelectorAll('tool-call-card')].filter(c => !c.shadowRoot.querySelector('article').checkVisibility({contentVisibilityAuto: true})).length;
+          const seen = (c) => c.shadowRoot.querySelector('article').checkVisibility({contentVisibilityAuto: true});
+          return [...task.shadowRoot.querySelectorAll('tool-call-card')].filter(c => !seen(c)).length;
         }"""
     )
     assert skipped > 950

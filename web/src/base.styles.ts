@@ -36,6 +36,10 @@ export const baseStyles = css`
   .strip.warning { background: var(--_wait-bg); color: var(--_wait); }
   .strip.violation b, .strip.warning b { color: inherit; }
 
+  @container card (max-width: 520px) {
+    .strip.refusal > button { grid-column: 2; justify-self: start; padding-block: 4px; }
+  }
+
   @media (forced-colors: active) {
     .chip { border-color: CanvasText; }
     .strip { border-block-start-width: 2px; }

@@ -40,7 +40,7 @@ const sentence = (text: string): string => (/[.!?…。؟]$/.test(text.trim()) ?
 
 /** Draws the host's refusal where the person pressed. */
 export function refusalStrip(refusal: Refusal | null, dismiss: () => void): TemplateResult {
-  return html`<div class="alert" role="alert">${refusal ? html`<div class="strip finding warning" part="refusal">
+  return html`<div class="alert" role="alert">${refusal ? html`<div class="strip finding warning refusal" part="refusal">
     ${markGlyph("refused")}<p><b dir="auto">${refusal.label}: ${prose(sentence(refusal.problem.title ?? words.refused))}</b>
     <span dir="auto">${prose([refusal.problem.detail, refusal.problem.remedy].filter(Boolean).join(" "))}</span></p>
     <button type="button" class="link" @click=${dismiss}>${words.dismissNotice}</button></div>` : nothing}</div>`;

@@ -64,7 +64,7 @@ const own = css`
 
   @media (pointer: coarse) {
     summary, .more > details > summary { min-block-size: 44px; padding-block: 12px; }
-    .detail > summary { padding: 0; min-block-size: 24px; }
+    .detail > summary { padding: 2px 0; min-block-size: 32px; }
     button.small { min-block-size: 44px; }
     .cite { min-block-size: 24px; }
   }

@@ -2,14 +2,16 @@ import { css } from "lit";
 
 export const timelineStyles = css`
   .rail { padding: 0 16px 12px; }
-  .line { display: grid; grid-template-columns: 16px auto 92px minmax(0, 1fr) auto; gap: 0 8px; padding: 3px 0; font-size: 13.5px; position: relative; }
+  .line { display: grid; grid-template-columns: 16px auto 92px minmax(0, 1fr) auto; gap: 0 8px; padding: 1px 0; font-size: 13.5px; line-height: 20px; position: relative; }
+  .line > span, .what > span, .detail > summary { padding-block: 2px; }
+  .what > span { display: block; }
   .line::after { content: ""; position: absolute; inset-inline-start: 8px; inset-block: 20px -6px; inline-size: 1px; background: var(--_line-strong); }
   .line:last-child::after { display: none; }
   .line.gap::after { background: repeating-linear-gradient(var(--_line-strong) 0 3px, transparent 3px 6px); }
   .day { grid-column: 3 / -1; color: var(--_ink-3); font-size: 12.5px; padding-block: 4px 2px; }
   .day ~ .dot { grid-column: 1; }
   .line:has(.day)::after { inset-block-start: 46px; }
-  .dot { padding: 5px 0 0 3px; padding-inline: 3px 0; color: var(--_ink-2); line-height: 0; }
+  .line > .dot { padding: 7px 0 0; padding-inline: 3px 0; color: var(--_ink-2); line-height: 0; }
   .dot svg { inline-size: 11px; block-size: 11px; }
   .gap .dot, .held .dot { color: var(--_ink-3); }
   .request .dot { color: var(--_wait); }
@@ -23,7 +25,7 @@ export const timelineStyles = css`
   .line[data-cited]::after { inset-inline-start: 16px; }
   .line[data-cited]:focus { outline: 1px solid transparent; outline-offset: -1px; }
   .detail { border: 0; }
-  .detail > summary { padding: 0; color: inherit; font-size: inherit; min-block-size: 0; }
+  .detail > summary { padding: 2px 0; color: inherit; font-size: inherit; min-block-size: 24px; }
   .detail > summary::before { display: none; }
   .detail > summary > span { text-decoration: underline dotted var(--_line-strong); text-underline-offset: 4px; }
   .detail > summary:hover > span { text-decoration-color: currentColor; }
