@@ -13,8 +13,9 @@ from toolwitness.bootstrap.world import SystemClock, TimeOrderedIds
 from toolwitness.core.errors import InvalidInput, UnknownId
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.verdicts import Actor
-from toolwitness.policy.tool_policy import Inverse, RetryPolicy, ToolPolicy
+from toolwitness.policy.tool_policy import CancelSupport, Inverse, RetryPolicy, ToolPolicy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Problem, Recorded
+from toolwitness.runtime.body import executor_of
 from toolwitness.runtime.local import LocalRuntime
 from toolwitness.runtime.tools import Tool
 from toolwitness.service import again, answer, cancel, close, inputs, propose, reconcile, record, submit, sweep, waive_child
@@ -100,7 +101,7 @@ class Desk:
                 standing_authorization=standing_authorization, approval_seconds=approval_seconds, input_seconds=input_seconds,
                 queue_seconds=queue_seconds, result_seconds=result_seconds, scope_fields=tuple(scope),
                 commitment_boundary=commitment_boundary, expected_effects=tuple(expected_effects),
-                idempotency=idempotency,  # type: ignore[arg-type]  # as above
+                cancel_support=CancelSupport(str(executor_of(fn))), idempotency=idempotency,  # type: ignore[arg-type]  # as above
                 retry=RetryPolicy(attempts=retry_attempts, categories=tuple(retry_categories)), inverse=inverse,
                 recovery=tuple(recovery), alternate_routes=tuple(alternate_routes),
             )  # fmt: skip  # facts in lines

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from toolwitness.cli import decide, demo, inspect, serve
+from toolwitness.cli import decide, demo, inspect, replay, serve
 from toolwitness.cli.answers import exit_code, explain
 from toolwitness.core.errors import ToolwitnessError
 
@@ -59,4 +59,5 @@ main.add_command(decide.deny)
 main.add_command(decide.cancel)
 main.add_command(decide.retry)
 main.add_command(inspect.verify)
+main.add_command(replay.replay)
 main.add_command(inspect.schema)

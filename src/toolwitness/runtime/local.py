@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import TERMINAL
+from toolwitness.core.states import BEFORE_DISPATCH, TERMINAL
 from toolwitness.core.verdicts import PolicyVerdict, Verdict
 from toolwitness.ports import Recorded
 from toolwitness.runtime.body import Body, StopReply
 from toolwitness.runtime.outcomes import CallOutcome, outcome_of
-from toolwitness.runtime.reporting import Reporter
+from toolwitness.runtime.recovery import record_lost
+from toolwitness.runtime.reporting import Reporter, waiter_gone
 from toolwitness.runtime.tools import Tool
 from toolwitness.service.claim import claim
 from toolwitness.service.sweep import sweep
@@ -52,7 +53,9 @@ class LocalRuntime:
     async def start(self) -> None:
         """Follow the ledger from here on, and look at deadlines at once: some may have passed while nobody was there."""
         after = await self.place.ledger.head()
+        await record_lost(self.place, source=f"{self.source}:recovery")
         self._keep(asyncio.create_task(self._follow(after), name="toolwitness-follow"))
+        await self._resume()
         self._keep(asyncio.create_task(self._sweep(), name="toolwitness-sweep"))
 
     async def close(self) -> None:
@@ -90,11 +93,24 @@ class LocalRuntime:
     async def _release_waiter(self, invocation_id: str) -> None:
         """Record that nobody waits any more, ask the body to stop, and wait for the real end of one that can be stopped."""
         body, call = self._bodies.get(invocation_id), self._calls.get(invocation_id)
-        if body is None or call is None:
-            return
-        reply = body.request_stop("the caller's own task was cancelled")
-        if reply is not StopReply.CANNOT_STOP:
+        left = "not started"
+        if body is not None:
+            reply = body.request_stop("the caller's own task was cancelled")
+            left = "cannot be stopped" if reply is StopReply.CANNOT_STOP else "asked to stop"
+        record = (await read(self.place, invocation_id)).record
+        await self.place.ledger.append(record.task_id, [waiter_gone(self.place, record, source=f"{self.source}:callers", body=left)])
+        if call is not None and left == "asked to stop":
             await asyncio.wait({call})
+
+    async def _resume(self) -> None:
+        """Take up what was permitted, or became unblocked, while nobody was there, as far as it belongs to no process in particular."""
+        rows = await self.place.ledger.states(states=BEFORE_DISPATCH)
+        for row in rows:
+            record = (await read(self.place, row.invocation_id)).record
+            if record.permission is not None and not record.permission.get("refused"):
+                await self._take(row.invocation_id)
+        for task_id in dict.fromkeys(row.task_id for row in rows):
+            await unblock(self.place, task_id, tools=self.tools, host=self.host)
 
     # ── following the ledger ────────────────────────────────────────────────────────────────────────────────────────
 

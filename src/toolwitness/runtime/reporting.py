@@ -171,3 +171,14 @@ class Reporter:
         draft = Draft(event=event, values=values or {}, media_types={"result": media} if media else {})
         recorded = await self._place.ledger.append(self._record.task_id, [draft])
         return str(recorded[0].event.ref)
+
+
+def waiter_gone(place: Workplace, record: InvocationRecord, *, source: str, body: str) -> Draft:
+    """Make the event that somebody stopped waiting; it proves nothing about the body."""
+    return Draft(
+        event=Event(
+            kind=Kind.WAITER_RELEASED, source=source, id=place.ids.new("evt"), task_id=record.task_id, invocation_id=record.id,
+            owner=Owner.RUNTIME, attempt=record.attempt, tenant=record.tenant, time=place.stamp(),
+            data={"waiter": "caller", "reason": "the caller's own task was cancelled", "body": body},
+        )
+    )  # fmt: skip  # facts in lines

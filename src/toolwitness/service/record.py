@@ -13,6 +13,10 @@ OBSERVABLE: frozenset[str] = frozenset(kind for kind, spec in KINDS.items() if s
 """Kinds that may come in from outside: runtime facts and render receipts. Decisions and policy never do."""
 
 
+_OURS: frozenset[str] = frozenset({"policy", "policy_version", "host"})
+"""Fields of a proposal that make a call ours to govern and to run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
     """One source: the principal that may speak for it, and the kinds that it may say."""
@@ -44,6 +48,8 @@ class Register:
             return f"speaker: {actor.id!r} may not speak for source {event.source!r}"
         if event.kind in KINDS and event.kind not in known.kinds:
             return f"speaker: source {event.source!r} is not registered for {event.kind}"
+        if event.kind == Kind.PROPOSED and (claimed := sorted(_OURS & event.data.keys())):
+            return f"speaker: a proposal from outside cannot say {', '.join(claimed)}; only our own proposals are governed by our policy"
         if event.kind == Kind.CLAIMED:
             return "speaker: a permit is claimed through the dispatch command only"
         return ""

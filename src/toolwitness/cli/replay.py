@@ -1,0 +1,30 @@
+"""Replay a recorded stream of a framework, and see what it really evidenced."""
+
+from pathlib import Path
+
+import click
+
+from toolwitness.bootstrap.replay import FORMATS, replay_file
+from toolwitness.cli.answers import note, print_json, run
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--format", "format_name", required=True, type=click.Choice(sorted(FORMATS)), help="What wrote the recording.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document with stable keys.")
+def replay(file: Path, format_name: str, *, as_json: bool) -> None:
+    """Replay a capture FILE (JSON lines) through the reader of its framework and show what each call's record claims.
+
+    The judge's rows (``truth``) are never shown to the reader. A word that the reader does not map is listed with the reason, not guessed.
+    """
+    found = run(replay_file(file, format_name))
+    if as_json:
+        print_json(found)
+        return
+    for invocation in found["invocations"]:
+        said = ", ".join(finding["code"] for finding in invocation["findings"]) or "no finding"
+        click.echo(f"{invocation['state']:<20}{invocation['tool'] or '?':<20}attempt {invocation['identity']['attempt']}  {said}")
+    moved = sum(event["verdict"] == "moved" for event in found["events"])
+    click.echo(f"{len(found['invocations'])} calls · {len(found['events'])} events, {moved} moved a state · {len(found['unmapped'])} words not mapped")
+    for word in found["unmapped"]:
+        note(f"  row {word['row']}: {word['word']}: {word['why']}")
