@@ -56,7 +56,7 @@ def judge_task(task: TaskRecord, event: Event, *, recorded_at: str = "") -> Judg
         return Judgement(Verdict.NOTED, f"malformed: {'; '.join(malformed)}")
     spec = KINDS.get(event.kind)
     if spec is None or not spec.of_task:
-        return Judgement(Verdict.NOTED, f"unknown: {event.kind!r} is not a fact about a task; kept as it came")
+        return Judgement(Verdict.NOTED, f"unknown: {str(event.kind)!r} is not a fact about a task; kept as it came")
     missing = missing_fields(event)
     if missing:
         return Judgement(Verdict.NOTED, f"incomplete: {event.kind} lacks {', '.join(missing)}")
