@@ -134,11 +134,18 @@ def authorization_section(record: InvocationRecord) -> dict[str, Any]:
         "approvalId": text(approval.id),
         "consequenceSummary": text_or_none(asked.get("consequence_summary")),
         "eligible": texts(asked.get("eligible")),
-        "facts": [dict(fact) for fact in rows(asked.get("facts"))],
+        "facts": _in_view(asked.get("facts")),
         "inputsDigest": text_or_none(asked.get("inputs_digest")),
         "requestRef": approval.ref,
         **_decided(approval),
     }
+
+
+def _in_view(facts: Any) -> list[dict[str, Any]]:
+    """Give the inputs that must be in view, by name, and whether they can be; their values are the inputs' own."""
+    said = facts if isinstance(facts, Mapping) else {}
+    unreadable = texts(said.get("unreadable"))
+    return [{"field": name, "readable": name not in unreadable} for name in texts(said.get("fields"))]
 
 
 def _decided(approval: Approval) -> dict[str, Any]:

@@ -4,7 +4,6 @@ A request is bound to its own id, the invocation, the attempt, the digest of the
 version, the deadline and those who may answer. An answer that does not fit all of it decides nothing, and the reason is named.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,17 +28,17 @@ class Decision(StrEnum):
     DENY = "deny"
 
 
-_LONGEST_TEXT: Final = 500
-
 
 def build_request(record: InvocationRecord, policy: ToolPolicy, *, approval_id: str, inputs: bytes, now: datetime) -> dict[str, Any]:
     """Give the fields of ``approval.requested``, without absent ones.
 
-    ``facts`` are the scope fields as they stand in the inputs, one ``{"term", "field", "text"}`` each, the digits of numbers
-    untouched; one that the inputs do not hold has ``"missing": true`` and blocks approving. Redacted fields are never among them.
+    ``facts`` names the inputs that must be in view (``fields``) and those of them that the inputs do not hold (``unreadable``),
+    which block approving. It never holds their values: those stay in the value table and are bound by their digest (R12).
+    Redacted fields are not among them.
     """
-    facts = _scope_facts(policy, inputs)
-    shown = f"; in view: {', '.join(fact['term'] for fact in facts)}" if facts else ""
+    scope = [(term, name) for term, name in policy.scope if f"/{name}" not in policy.redact]
+    shown = f"; in view: {', '.join(term for term, _ in scope)}" if scope else ""
+    facts = {"fields": [name for _, name in scope], "unreadable": _unreadable(scope, inputs)}
     request = {
         "approval_id": approval_id,
         "consequence_summary": consequence_summary(policy),
@@ -51,7 +50,7 @@ def build_request(record: InvocationRecord, policy: ToolPolicy, *, approval_id: 
         "inputs_digest": (record.inputs or {}).get("digest"),
         "attempt": record.attempt,
         "policy_version": policy.version,
-        "facts": facts,
+        "facts": facts if scope else None,
         "rule": "confirmation-required",
     }
     return {name: value for name, value in request.items() if value is not None}
@@ -66,34 +65,14 @@ def consequence_summary(policy: ToolPolicy) -> str:
     return f"{labels}{boundary}"
 
 
-class _Digits(str):
-    """A JSON number as it was written."""
-
-    __slots__ = ()
-
-
-def _scope_facts(policy: ToolPolicy, inputs: bytes) -> list[dict[str, Any]]:
-    """Give the scope fields with their texts; whatever two readers could read differently counts as missing."""
+def _unreadable(scope: Sequence[tuple[str, str]], inputs: bytes) -> list[str]:
+    """Name the scope fields that nobody can be shown; whatever two readers could read differently counts as such."""
     try:
-        loads_strict(inputs)
-        read: object = json.loads(inputs, parse_int=_Digits, parse_float=_Digits)
+        read: object = loads_strict(inputs)
     except (InvalidInput, ValueError):
         read = None
     held = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
-    facts: list[dict[str, Any]] = []
-    for term, field in policy.scope:
-        if f"/{field}" in policy.redact:
-            continue
-        text = _text(held.get(field))
-        facts.append({"term": term, "field": field, "text": text} | ({} if text else {"text": "not given", "missing": True}))
-    return facts
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    text = str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}… ({len(text)} characters in all)"
+    return [name for _, name in scope if held.get(name) in (None, "")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,8 +215,8 @@ def _same_policy(case: _Case) -> str:
 def _scope_in_view(case: _Case) -> str:
     if not case.approving:
         return ""
-    facts = cast("Sequence[Mapping[str, Any]]", case.asked.data.get("facts") or ())
-    missing = [str(fact["term"]) for fact in facts if fact.get("missing")]
+    facts = cast("Mapping[str, Any]", case.asked.data.get("facts") or {})
+    missing = [str(name) for name in facts.get("unreadable") or ()]
     return f"what it covers cannot be shown: {', '.join(missing)}" if missing else ""
 
 

@@ -64,7 +64,7 @@ def asked(approval_id: str = "apr_1", **changes: Any) -> Approval:
         "policy_version": POLICY.version,
         "eligible": ["role:finance"],
         "expires_at": at(300),
-        "facts": [{"term": "amount", "field": "total", "text": "412.50"}],
+        "facts": {"fields": ["total"], "unreadable": []},
     }
     data = {k: v for k, v in (facts | changes).items() if v is not ...}
     return Approval(approval_id, data, REF, at(0))
