@@ -87,6 +87,7 @@ def title_of(record: InvocationRecord) -> str:
 
 
 def _output(reading: Reading) -> Document | None:
+    """Show the output of an attempt that is open; of one that has ended it is a disclosure."""
     chunks = reading.record.output_chunks
     if not chunks or not reading.open:
         return None

@@ -158,8 +158,7 @@ def _cancelled(reading: Reading) -> Iterator[Claim]:
         by = request_of(who) if closure.request_ref else f"by {who}"
         refs = [closure.ref, *([closure.request_ref] if closure.request_ref else [])]
         yield claim(f"{word} {token(closure.at)} {by}, {how} {executor}", refs)
-    if closure.reason:
-        yield claim(f"reason: {line(closure.reason)}", [closure.ref])
+    yield claim(f"reason: {line(closure.reason)}", [closure.ref])
 
 
 def _expired(reading: Reading) -> Iterator[Claim]:

@@ -14,7 +14,7 @@ from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words
 from toolwitness.presentation.reading import OUTPUT_VALUES, Reading, fields, value_ref
 from toolwitness.presentation.times import token
-from toolwitness.presentation.values import SHOWN_BYTES, Text, items_of, scalar
+from toolwitness.presentation.values import SHOWN_BYTES, Text, items_of, members, scalar
 from toolwitness.presentation.words import RECONCILIATIONS, counted
 
 Disclosure = dict[str, Any]
@@ -25,6 +25,7 @@ def disclosures(reading: Reading) -> list[Disclosure]:
     """Give the disclosures that have something in them, in the order in which a person asks for them."""
     made = (
         *_result(reading),
+        *_rejected_result(reading),
         *_error(reading),
         *_inputs(reading),
         *_output(reading),
@@ -81,10 +82,10 @@ def _inputs(reading: Reading) -> Iterator[Disclosure]:
     text = reading.inputs(record.inputs)
     if text is None:
         yield _absent(reading, "inputs", title, record.inputs)
-        return
-    rows = [_row(line(name), f"{scalar(inner)} · {provenance(reading, name)}") for name, inner in reading.standing_inputs.items()]
-    yield from _rows("inputs", title, rows, copy=text.text if text.complete else None)
-    yield _exact("inputs-exact", "Inputs, exactly", text)
+    else:
+        rows = [_row(line(name), f"{scalar(inner)} · {provenance(reading, name)}") for name, inner in members(text.parsed)]
+        yield from _rows("inputs", title, rows, copy=text.text if text.complete else None)
+        yield _exact("inputs-exact", "Inputs, exactly", text)
     if record.executed_inputs is not None and record.executed_inputs != record.inputs:
         yield from _other_inputs(reading, "inputs-executed", "Inputs that it ran with", record.executed_inputs)
     for number, earlier in enumerate(_earlier(reading), start=1):
@@ -143,6 +144,9 @@ def _result(reading: Reading) -> Iterator[Disclosure]:
     elif outcome.data.get("result_ref"):
         note = f"The result is kept by the runtime as {line(outcome.data['result_ref'])}."
         yield {"id": "result", "title": title, "kind": "text", "text": note, "complete": False, "copy": None, "note": note}
+
+
+def _rejected_result(reading: Reading) -> Iterator[Disclosure]:
     rejected = reading.last(Kind.RESULT_REJECTED)
     if fields(rejected).get("result") is not None:
         yield _value(reading, "result-rejected", "The result that does not fit", fields(rejected)["result"])
@@ -168,7 +172,7 @@ def _error(reading: Reading) -> Iterator[Disclosure]:
 
 
 def output_text(reading: Reading) -> tuple[str, str]:
-    """Give the latest output as text, and what of it is missing here, in words.
+    """Give the latest output as text, and in words what a reader must know of it: what is missing here, what came after the end.
 
     A chunk that is a JSON text is set as its text and joined to the next; any other chunk stands on lines of its own.
     """
@@ -188,6 +192,8 @@ def output_text(reading: Reading) -> tuple[str, str]:
     note = f"{counted(missing, 'earlier or unread part')} of {len(chunks)} not on this card." if missing else ""
     if len(whole) > SHOWN_BYTES:
         note = f"{note} The last {SHOWN_BYTES} of {len(whole)} characters.".strip()
+    if any(chunk.get("late") for chunk in chunks):
+        note = f"{note} Some of it came after the end.".strip()
     return whole[-SHOWN_BYTES:].encode("utf-8", "backslashreplace").decode(), note
 
 

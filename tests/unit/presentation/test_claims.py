@@ -90,7 +90,8 @@ def said(draw: st.DrawFn) -> tuple[str, dict[str, Any], dict[str, Any]]:
     names = [*(name for part in spec.required for name in part.split("|")), *spec.optional] if spec else ["anything"]
     data = draw(st.fixed_dictionaries({}, optional=dict.fromkeys(names, FOREIGN)))
     envelope = {
-        "_owner": draw(st.sampled_from(Owner)), "_origin": draw(st.sampled_from(Origin)), "_sequence": draw(st.sampled_from([None, None, 1, 2, 7])),
+        "_owner": draw(st.sampled_from(Owner)), "_origin": draw(st.sampled_from(Origin)),
+        "_sequence": draw(st.sampled_from([None, None, 1, 2, 7])),
         "_refusal": draw(st.sampled_from(["", "", "rule: no"])), "_time": draw(st.sampled_from([None, at(3), "noon"])),
     }  # fmt: skip  # facts in lines
     return kind, data, envelope
@@ -113,9 +114,13 @@ WELL = [
 ]
 
 
+RAW = [b"{}", b'{"a":1}', b"\xff", b"[1]"]
+Told = tuple[str, dict[str, Any], dict[str, Any]]
+
+
 @settings(max_examples=150)
-@given(st.lists(st.one_of(said(), st.sampled_from([(kind, data, {}) for kind, data in WELL])), max_size=8), st.sampled_from([b"{}", b'{"a":1}', b"\xff", b"[1]"]))
-def test_whatever_a_source_sends_a_card_is_drawn_and_its_claims_are_covered(events: list[tuple[str, dict[str, Any], dict[str, Any]]], raw: bytes) -> None:
+@given(st.lists(st.one_of(said(), st.sampled_from([(kind, data, {}) for kind, data in WELL])), max_size=8), st.sampled_from(RAW))
+def test_whatever_a_source_sends_a_card_is_drawn_and_its_claims_are_covered(events: list[Told], raw: bytes) -> None:
     scene = Scene(values={"val_x": raw})
     for kind, data, envelope in events:
         scene.says(kind, 1, **{**{name: value for name, value in data.items() if not name.startswith("_")}, **envelope})

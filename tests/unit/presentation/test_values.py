@@ -65,6 +65,11 @@ def test_redaction_that_finds_nothing_changes_nothing() -> None:
     assert redacted(text, []) is text
 
 
+def test_a_name_that_stands_twice_is_redacted_each_time() -> None:
+    text = redacted(read(b'{"a":{"n":1},"a":{"n":2}}'), ["/a/n"])
+    assert text.text == '{"a": {"n": "(not shown, by policy)"}, "a": {"n": "(not shown, by policy)"}}'
+
+
 def test_all_of_a_value_can_be_redacted() -> None:
     text = redacted(read(b'{"n":1}'), [""])
     assert (text.text, text.note) == ('"(not shown, by policy)"', "Not shown, by policy: all of it.")
