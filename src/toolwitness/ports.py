@@ -20,9 +20,9 @@ class Draft:
     """One event to append, with the exact bytes of the values that its data refers to by name."""
 
     event: Event
-    values: Mapping[str, bytes] = field(default_factory=dict)
+    values: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     """Field name in ``event.data`` → exact bytes. The ledger fills ``data[name]`` with ``{"ref", "digest", "bytes"}``."""
-    media_types: Mapping[str, str] = field(default_factory=dict)
+    media_types: Mapping[str, str] = field(default_factory=dict[str, str])
     """Field name → media type; ``application/json`` where it is not named."""
 
 

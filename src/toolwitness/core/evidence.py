@@ -7,6 +7,7 @@ that is not whole is kept and moves nothing; what is missing is named (design ru
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -158,7 +159,7 @@ class Event:
     invocation_id: str | None = None
     """The subject; ``None`` for events about the task itself."""
     attempt: int | None = None
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     time: str | None = None
     """The source's own time (RFC 3339), or ``None`` when it gave none."""
     sequence: int | None = None
@@ -182,6 +183,7 @@ class Event:
         return evidence_ref(self.source, self.id)
 
 
+@lru_cache(maxsize=4_096)
 def evidence_ref(source: str, event_id: str) -> EvidenceRef:
     """Give the reference of the event that ``source`` named ``event_id``: ``ev_`` and 32 hex digits."""
     return EvidenceRef("ev_" + sha256(f"{source}\0{event_id}".encode("utf-8", "surrogatepass")).hexdigest()[:32])
@@ -195,19 +197,21 @@ def missing_fields(event: Event) -> tuple[str, ...]:
 
     An empty list is a whole answer for ``open`` and ``unresolved`` (nothing is left), and only there.
     """
-    spec = KINDS.get(event.kind)
-    if spec is None:
-        return ()
     data = event.data
-    return tuple(
-        name
-        for name in spec.required
-        if not any(
-            (alternative in data and data[alternative] == [] and alternative in {"open", "unresolved"})
-            or (value := data.get(alternative)) is not None and value not in _EMPTY
-            for alternative in name.split("|")
-        )
-    )
+    missing: list[str] = []
+    for name, alternatives in _REQUIRED.get(event.kind, ()):
+        for alternative in alternatives:
+            value = data.get(alternative)
+            if value not in _EMPTY or (value == [] and alternative in _WHOLE_WHEN_EMPTY):
+                break
+        else:
+            missing.append(name)
+    return tuple(missing)
+
+
+_WHOLE_WHEN_EMPTY: Final = frozenset({"open", "unresolved"})
+_REQUIRED: Final = {kind: tuple((name, tuple(name.split("|"))) for name in spec.required) for kind, spec in KINDS.items()}
+"""Each kind's required fields with their alternatives."""
 
 
 _POLICY_DEADLINES: Final = frozenset({Deadline.INPUT, Deadline.APPROVAL})

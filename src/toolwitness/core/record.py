@@ -26,22 +26,22 @@ class InvocationRecord:
     task_id: str = ""
     tenant: str = ""
     attempt: int = 1
-    proposal: Data = field(default_factory=dict)
+    proposal: Data = field(default_factory=dict[str, Any])
     """The fields of ``invocation.proposed``: tool, purpose, dependencies, lineage, consequences, policy version, …"""
     state: State | None = None
     state_refs: tuple[EvidenceRef, ...] = ()
-    moves: list[Move] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list[Move])
     version: int = 0
     """How many events have been judged; grows with every one of them."""
     last_at: str = ""
-    evidence_refs: list[EvidenceRef] = field(default_factory=list)
+    evidence_refs: list[EvidenceRef] = field(default_factory=list[EvidenceRef])
     inputs: Data | None = None
     """The inputs that stand now, as a value reference."""
-    inputs_history: list[Data] = field(default_factory=list)
+    inputs_history: list[Data] = field(default_factory=list[Data])
     executed_inputs: Data | None = None
     input_request: Data | None = None
     """The open ``input.required`` or ``inputs.rejected``: what is unresolved and who collects it."""
-    approvals: list[Approval] = field(default_factory=list)
+    approvals: list[Approval] = field(default_factory=list[Approval])
     permission: Data | None = None
     """The fields of ``dispatch.permitted``, or of ``dispatch.refused`` with ``refused`` set; gone when inputs or approval change."""
     claim: Claim | None = None
@@ -50,26 +50,26 @@ class InvocationRecord:
     started_at: str = ""
     executor: str = ""
     lease: str = ""
-    starts: list[EvidenceRef] = field(default_factory=list)
-    ends: list[EvidenceRef] = field(default_factory=list)
+    starts: list[EvidenceRef] = field(default_factory=list[EvidenceRef])
+    ends: list[EvidenceRef] = field(default_factory=list[EvidenceRef])
     """Every believed report that a body ended, those after the end of the attempt included."""
     cancel_support: str = ""
     """``task``, ``thread``, ``unsupported`` or empty where nobody said."""
-    requests: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list[Request])
     output_order: int = -1
-    output_chunks: list[Data] = field(default_factory=list)
+    output_chunks: list[Data] = field(default_factory=list[Data])
     """In the order of their numbers; a chunk from after the end is marked ``late``."""
     progress: Data | None = None
     progress_order: int = -1
-    parts: list[Data] = field(default_factory=list)
+    parts: list[Data] = field(default_factory=list[Data])
     open_parts: tuple[str, ...] = ()
     commitment: Outcome | None = None
-    effects: list[Effect] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list[Effect])
     outcome: Outcome | None = None
     closure: Closure | None = None
     result_rejected: str = ""
     """The evidence that policy rejected a result of this attempt."""
-    deadlines: dict[str, str] = field(default_factory=dict)
+    deadlines: dict[str, str] = field(default_factory=dict[str, str])
     """Declared deadlines by name (``input``, ``approval``, ``queue_start``, ``result``), as the authority wrote them."""
     elapsed: str = ""
     """Which deadline ended the attempt, where one did."""
@@ -77,19 +77,19 @@ class InvocationRecord:
     reversed_by: str = ""
     replaced_by: str = ""
     reconciliation: Reconciliation = Reconciliation.NOT_EXECUTED
-    reconciliations: list[Outcome] = field(default_factory=list)
-    resolved_dependencies: dict[str, str] = field(default_factory=dict)
-    moved_dependencies: dict[str, str] = field(default_factory=dict)
-    findings: dict[Code, Finding] = field(default_factory=dict)
-    held: dict[str, dict[int, Event]] = field(default_factory=dict)
-    held_times: dict[EvidenceRef, str] = field(default_factory=dict)
+    reconciliations: list[Outcome] = field(default_factory=list[Outcome])
+    resolved_dependencies: dict[str, str] = field(default_factory=dict[str, str])
+    moved_dependencies: dict[str, str] = field(default_factory=dict[str, str])
+    findings: dict[Code, Finding] = field(default_factory=dict[Code, Finding])
+    held: dict[str, dict[int, Event]] = field(default_factory=dict[str, dict[int, Event]])
+    held_times: dict[EvidenceRef, str] = field(default_factory=dict[EvidenceRef, str])
     """When each held event was recorded, for those whose source gave no time."""
-    next_sequence: dict[str, int] = field(default_factory=dict)
-    released_up_to: dict[str, int] = field(default_factory=dict)
+    next_sequence: dict[str, int] = field(default_factory=dict[str, int])
+    released_up_to: dict[str, int] = field(default_factory=dict[str, int])
     """The number of each source up to which nothing is waited for any more."""
-    skipped: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    skipped: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict[str, tuple[tuple[int, int], ...]])
     """Ranges of numbers of each source that were given up and may still come."""
-    seen: set[EvidenceRef] = field(default_factory=set)
+    seen: set[EvidenceRef] = field(default_factory=set[EvidenceRef])
 
     @property
     def tool(self) -> str:

@@ -34,7 +34,7 @@ class PolicyVerdict:
     allowed: bool
     rule: str
     reason: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Control:
     enabled: bool
     rule: str
     reason: str = ""
-    binding: Mapping[str, Any] = field(default_factory=dict)
+    binding: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the click is bound to (approval id, inputs digest), sent back with it."""
 
 
