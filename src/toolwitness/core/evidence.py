@@ -189,7 +189,7 @@ def evidence_ref(source: str, event_id: str) -> EvidenceRef:
     return EvidenceRef("ev_" + sha256(f"{source}\0{event_id}".encode("utf-8", "surrogatepass")).hexdigest()[:32])
 
 
-_EMPTY: Final = (None, "", [], {}, ())
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {}, ())
 
 
 def missing_fields(event: Event) -> tuple[str, ...]:
