@@ -1,4 +1,4 @@
-"""How attempts end, what arrives after the end, and what is then known about effects.
+"""How attempts end, and what arrives after the end.
 
 Terminal is final (R4): what comes later is kept, stands in the headline as a finding, and opens reconciliation.
 """
@@ -6,14 +6,14 @@ Terminal is final (R4): what comes later is kept, stands in the headline as a fi
 from types import MappingProxyType
 from typing import Final
 
-from toolwitness.core.decisions import settle_waiting
+from toolwitness.core.authority import settle_waiting
 from toolwitness.core.entries import Answer, Closure, Outcome
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import OPENS_RECONCILIATION, Code
+from toolwitness.core.reconciliation import effects_known
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import EXECUTING, TERMINAL, ClosureKind, Consequence, Deadline, Origin, Reconciliation, State, Termination
+from toolwitness.core.states import EXECUTING, TERMINAL, ClosureKind, Deadline, Origin, Reconciliation, State, Termination
 
-_HARMLESS: Final = frozenset({Consequence.READ_ONLY, Consequence.PERMISSION_GATED})
 _CLOSURES: Final = frozenset(ClosureKind)
 _DEADLINES: Final = frozenset(Deadline)
 
@@ -144,19 +144,13 @@ def _agrees(record: InvocationRecord, event: Event) -> bool:
     return same_end and stands is not None and stands.source != event.source and event.data.get("validation") != "rejected"
 
 
-def settle(record: InvocationRecord) -> None:
-    """Keep what is known about effects in step with the findings of an attempt that has ended."""
-    if record.state in TERMINAL and record.needs_reconciliation:
-        record.reconciliation = Reconciliation.REQUIRED
-
-
 def entered(record: InvocationRecord, state: State, event: Event, at: str) -> None:
     """Settle what entering ``state`` means for the end, for findings and for what is known about effects."""
     if state is not State.AWAITING_APPROVAL:
         record.findings.pop(Code.APPROVED_NOT_QUEUED, None)
     if state in TERMINAL:
         _ended(record, state, event, at)
-    record.reconciliation = _effects_known(record, state, event)
+    record.reconciliation = effects_known(record, state, event)
 
 
 def _ended(record: InvocationRecord, state: State, event: Event, at: str) -> None:
@@ -195,20 +189,3 @@ def _keep_closure(record: InvocationRecord, event: Event, at: str) -> None:
     record.replaced_by = record.closure.replaced_by or record.replaced_by
     if record.approval is not None and record.approval.answer is None:
         record.approval.answer = Answer(data["kind"], data["initiator"], event.ref, at, data["reason"])
-
-
-def _effects_known(record: InvocationRecord, state: State, event: Event) -> Reconciliation:
-    """Say what is known about effects on entering ``state``; silence is never taken for absence."""
-    if record.needs_reconciliation:
-        return Reconciliation.REQUIRED if state in TERMINAL else Reconciliation.UNKNOWN
-    worked = record.seen_at_work or state is State.SUCCEEDED
-    excluded = event.data.get("effects") == "excluded" and not record.effects and record.commitment is None
-    if not worked and state not in TERMINAL:
-        return record.reconciliation
-    closed_here = event.kind in {Kind.CLOSED, Kind.DEADLINE_ELAPSED} and not record.handed_over
-    if not worked and (closed_here or excluded):
-        return Reconciliation.NOT_EXECUTED
-    read_only = Consequence.READ_ONLY in record.consequences and _HARMLESS.issuperset(record.consequences)
-    if excluded or (read_only and not record.effects):
-        return Reconciliation.NONE_EXPECTED
-    return Reconciliation.AS_REPORTED if state is State.SUCCEEDED else Reconciliation.UNKNOWN

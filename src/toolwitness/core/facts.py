@@ -9,12 +9,12 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final
 
-from toolwitness.core import decisions, endings, ordering
-from toolwitness.core.entries import Effect, Outcome, Request
+from toolwitness.core import authority, decisions, endings, ordering, requests
+from toolwitness.core.entries import Effect, Outcome
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import EXECUTING, TERMINAL, Deadline, State
+from toolwitness.core.states import TERMINAL, Deadline
 
 Absorber = Callable[[InvocationRecord, Event, str], None]
 
@@ -26,8 +26,6 @@ DECISIONS: Final = frozenset({
 
 REFUSABLE: Final = DECISIONS | {Kind.CLAIMED}
 """Kinds that are refused, not merely noted, when they cannot count."""
-
-_UNSTOPPABLE: Final = frozenset({"thread", "unsupported"})
 
 objection = decisions.objection
 after_the_end = endings.after_the_end
@@ -87,7 +85,7 @@ def _started(record: InvocationRecord, event: Event, at: str) -> None:
     _compare_inputs(record, event)
     record.deadlines.pop(Deadline.QUEUE_START, None)
     record.findings.pop(Code.START_NOT_RECORDED, None)
-    _name_unstoppable(record)
+    requests.name_unstoppable(record)
 
 
 def _compare_inputs(record: InvocationRecord, event: Event) -> None:
@@ -159,40 +157,6 @@ def _effect(record: InvocationRecord, event: Event, at: str) -> None:
         record.raise_finding(Code.EFFECT_AFTER_CANCEL, "an effect landed after the cancellation had been requested", event.ref)
 
 
-_ANSWERED_BY: Final = MappingProxyType({"retry": "retried_by", "reversal": "reversed_by", "route": "replaced_by"})
-
-
-def _request(kind: str) -> Absorber:
-    """Make the absorber of a kind of request."""
-
-    def absorber(record: InvocationRecord, event: Event, at: str) -> None:
-        data = event.data
-        target = str(data.get("new_invocation") or "")
-        record.requests.append(
-            Request(kind, data["actor"], event.ref, at, str(data.get("scope") or ""), str(data.get("reason") or ""), target)
-        )
-        if target and kind in _ANSWERED_BY:
-            setattr(record, _ANSWERED_BY[kind], target)
-        if kind == "cancellation" and (record.state in EXECUTING or record.starts):
-            _name_unstoppable(record)
-
-    return absorber
-
-
-def _withdrawn(record: InvocationRecord, event: Event, at: str) -> None:
-    """Read a withdrawal that comes after dispatch as what it has become: a request to cancel."""
-    dispatched = record.claim is not None or record.state is State.QUEUED or record.state in EXECUTING
-    if dispatched and record.state not in TERMINAL:
-        _request("cancellation")(record, event, at)
-
-
-def _name_unstoppable(record: InvocationRecord) -> None:
-    """Say that a body whose cancellation is wanted cannot be stopped from here."""
-    wanted = record.open_cancellation
-    if wanted is not None and record.cancel_support in _UNSTOPPABLE and record.state not in TERMINAL:
-        record.raise_finding(Code.CANNOT_BE_STOPPED, f"the body runs as {record.cancel_support} and cannot be stopped from here", wanted.ref)
-
-
 def _moved_dependency(record: InvocationRecord, event: Event, at: str) -> None:
     record.moved_dependencies[event.data["dependency"]] = event.data["moved_to"]
 
@@ -215,16 +179,10 @@ _ABSORBERS: Final = MappingProxyType({
     Kind.PART_COMPLETED: _part,
     Kind.COMMITTED: _committed,
     Kind.EFFECT: _effect,
-    Kind.CANCEL_REQUESTED: _request("cancellation"),
-    Kind.RETRY_REQUESTED: _request("retry"),
-    Kind.REVERSAL_REQUESTED: _request("reversal"),
-    Kind.ROUTE_CHOSEN: _request("route"),
-    Kind.INPUT_SUPPLIED: _request("input"),
-    Kind.INPUTS_EDITED: _request("input"),
-    Kind.WITHDRAWN: _withdrawn,
     Kind.DEPENDENCY_MOVED: _moved_dependency,
     Kind.DEPENDENCY_RESOLVED: _resolved_dependency,
     Kind.HOLD_RELEASED: _hold_released,
-    **decisions.ABSORBERS,
+    **requests.ABSORBERS,
+    **authority.ABSORBERS,
     **endings.ABSORBERS,
 })  # fmt: skip  # one line a kind

@@ -10,11 +10,12 @@ from typing import Final
 
 from toolwitness.core import facts, ordering
 from toolwitness.core.conditions import condition_of
-from toolwitness.core.endings import settle
 from toolwitness.core.evidence import KINDS, Event, Kind, missing_fields, speaker_objection
 from toolwitness.core.findings import Code
 from toolwitness.core.ordering import Place
-from toolwitness.core.record import InvocationRecord, Move
+from toolwitness.core.entries import Move
+from toolwitness.core.reconciliation import settle
+from toolwitness.core.record import InvocationRecord
 from toolwitness.core.shapes import malformed_fields
 from toolwitness.core.states import BEFORE_DISPATCH, TERMINAL, InvocationId, State
 from toolwitness.core.transitions import Basis, Condition, Row, row_for

@@ -1,163 +1,22 @@
-"""A task: what its children amount to together, and what waits for what.
+"""A task: what its children amount to together.
 
 The state of a task is computed from the latest attempt of each required lineage and from nothing else. It is never succeeded while a required
-child is unresolved, failed, cancelled or expired without a recorded ``child.waived``. Source: design §4.4 and the seed's section on identity.
+child is unresolved, failed, cancelled or expired without a recorded ``child.waived``. Source: the section on identity of the written lifecycle.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-from toolwitness.core.evidence import KINDS, Event, Kind, missing_fields, speaker_objection
+from toolwitness.core.lineage import Records, blocked_by, is_resolved, is_waived, latest_attempts, root_of
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.shapes import malformed_fields
-from toolwitness.core.states import EXECUTING, TERMINAL, EvidenceRef, State, TaskId
-from toolwitness.core.verdicts import Judgement, Verdict
+from toolwitness.core.states import TERMINAL, State
+from toolwitness.core.task_record import TaskRecord, judge_task
 
-Records = Mapping[str, InvocationRecord]
-
-_NO_RECORDS: Final[Records] = MappingProxyType({})
-
-
-@dataclass(slots=True)
-class TaskRecord:
-    """What the events of a task say about the task itself."""
-
-    id: TaskId
-    tenant: str = ""
-    purpose: str = ""
-    parent_task: str = ""
-    synthesis: str = ""
-    declared: tuple[str, ...] = ()
-    """Required children that ``task.opened`` named beforehand."""
-    opened_at: str = ""
-    last_at: str = ""
-    version: int = 0
-    waived: dict[str, EvidenceRef] = field(default_factory=dict)
-    waivers: list[Mapping[str, Any]] = field(default_factory=list)
-    grants: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    evidence_refs: list[EvidenceRef] = field(default_factory=list)
-    seen: set[EvidenceRef] = field(default_factory=set)
-
-
-def judge_task(task: TaskRecord, event: Event, *, recorded_at: str = "") -> Judgement:
-    """Judge one event about the task itself; the sibling of ``invocation.judge``."""
-    if event.ref in task.seen:
-        return Judgement(Verdict.DUPLICATE, "the same source has already said this")
-    task.seen.add(event.ref)
-    task.version += 1
-    task.last_at = event.time or recorded_at or task.last_at
-    refusal = event.refusal or speaker_objection(event)
-    if refusal:
-        return Judgement(Verdict.REFUSED, refusal)
-    malformed = malformed_fields(event)
-    if malformed:
-        return Judgement(Verdict.NOTED, f"malformed: {'; '.join(malformed)}")
-    spec = KINDS.get(event.kind)
-    if spec is None or not spec.of_task:
-        return Judgement(Verdict.NOTED, f"unknown: {str(event.kind)!r} is not a fact about a task; kept as it came")
-    missing = missing_fields(event)
-    if missing:
-        return Judgement(Verdict.NOTED, f"incomplete: {event.kind} lacks {', '.join(missing)}")
-    task.evidence_refs.append(event.ref)
-    _absorb(task, event, event.time or recorded_at)
-    return Judgement(Verdict.NOTED)
-
-
-def _absorb(task: TaskRecord, event: Event, at: str) -> None:
-    """Add what a whole event says to the task."""
-    data = event.data
-    if event.kind == Kind.TASK_OPENED and not task.purpose:
-        task.tenant, task.purpose = event.tenant, data["purpose"]
-        task.parent_task, task.synthesis = data.get("parent_task") or "", data.get("synthesis") or ""
-        task.declared = tuple(data.get("required_children") or ())
-        task.opened_at = at
-    elif event.kind == Kind.CHILD_WAIVED:
-        task.waived[data["child"]] = event.ref
-        task.waivers.append({**data, "ref": event.ref, "at": at})
-    elif event.kind == Kind.GRANT_RECORDED:
-        task.grants[data["grant_id"]] = data
-    elif event.kind == Kind.GRANT_REVOKED:
-        task.grants.pop(data["grant_id"], None)
-
-
-def _lineage(record: InvocationRecord, records: Records) -> tuple[str, ...]:
-    """Give the ids from ``record`` back to the first attempt of its lineage."""
-    chain, current = [record.id], record
-    while earlier := str(current.proposal.get("retry_of") or current.proposal.get("replaces") or ""):
-        if earlier in chain:
-            return (*chain, min(chain))  # a circle, which only a mistaken source can draw; all in it agree on one root
-        chain.append(earlier)
-        if earlier not in records:
-            break
-        current = records[earlier]
-    return tuple(chain)
-
-
-def root_of(record: InvocationRecord, records: Records) -> str:
-    """Give the first attempt of the lineage that ``record`` belongs to."""
-    return _lineage(record, records)[-1]
-
-
-def latest_attempts(records: Records) -> dict[str, InvocationRecord]:
-    """Give the latest attempt of each lineage by the id of its first attempt, in order of proposal.
-
-    The latest is the one furthest from the first: a replacement counts its attempts anew, so the number alone does not tell.
-    """
-    latest: dict[str, tuple[int, InvocationRecord]] = {}
-    for record in records.values():
-        chain = _lineage(record, records)
-        rank = (len(chain), record.attempt)
-        known = latest.get(chain[-1])
-        if known is None or rank >= (known[0], known[1].attempt):
-            latest[chain[-1]] = (len(chain), record)
-    return {root: record for root, (_, record) in latest.items()}
-
-
-def is_waived(root: str, task: TaskRecord, records: Records) -> bool:
-    """Tell whether a person waived this lineage, by whichever of its attempts they named it."""
-    return root in task.waived or any(child in records and root_of(records[child], records) == root for child in task.waived)
-
-
-def is_resolved(record: InvocationRecord | None, task: TaskRecord, *, root: str, records: Records = _NO_RECORDS) -> bool:
-    """Tell whether what depends on this lineage may go on: success, an acknowledged cancellation that a person requested, or a waiver."""
-    if is_waived(root, task, records) or (record is not None and record.id in task.waived):
-        return True
-    if record is None:
-        return False
-    if record.state is State.SUCCEEDED:
-        return True
-    closure = record.closure if record.state is State.CANCELLED else None
-    return closure is not None and closure.termination is not None and bool(closure.request_ref)
-
-
-def blocked_by(record: InvocationRecord, task: TaskRecord, records: Records) -> tuple[str, ...]:
-    """Name the invocations (latest attempts) that ``record`` still waits for; empty when it may go on or is past waiting."""
-    if record.state in TERMINAL or record.state is State.QUEUED or record.state in EXECUTING:
-        return ()
-    dependencies = record.proposal.get("dependencies") or ()
-    latest = latest_attempts(records) if dependencies else {}
-    waiting: list[str] = []
-    for declared in dependencies:
-        dependency = _moved(record, declared)
-        if declared in record.resolved_dependencies or dependency in record.resolved_dependencies:
-            continue
-        known = records.get(dependency)
-        root = root_of(known, records) if known else dependency
-        current = latest.get(root)
-        if not is_resolved(current, task, root=root, records=records):
-            waiting.append(current.id if current else dependency)
-    return tuple(dict.fromkeys(waiting))
-
-
-def _moved(record: InvocationRecord, dependency: str) -> str:
-    """Follow a dependency to where policy has moved it."""
-    seen: set[str] = set()
-    while dependency in record.moved_dependencies and dependency not in seen:
-        seen.add(dependency)
-        dependency = record.moved_dependencies[dependency]
-    return dependency
+__all__ = [
+    "Records", "TaskRecord", "TaskSummary", "blocked_by", "is_resolved", "is_waived", "judge_task", "latest_attempts", "required_lineages",
+    "root_of", "summarize",
+]  # fmt: skip  # names in lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
