@@ -1,0 +1,291 @@
+"""The desk's side of a recorded agent: proposals, approvals, permits, bodies. It knows our rooms and not one word of the framework.
+
+A call is found again by the conversation and the provider's id, also from another process: the task's id follows from the conversation's, and
+the proposal carries the provider's id. A body runs under the guard that the local runtime uses, so that one call of a parallel batch can be
+stopped alone and its real end is what is recorded.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Protocol
+
+from toolwitness.adapters.pydantic_ai.calls import FRAMEWORK
+from toolwitness.adapters.pydantic_ai.pen import stable
+from toolwitness.core.errors import Conflict
+from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.record import InvocationRecord
+from toolwitness.core.states import TERMINAL, ClosureKind, Owner, State
+from toolwitness.core.verdicts import Actor, PolicyVerdict
+from toolwitness.ports import Draft
+from toolwitness.runtime.body import Body
+from toolwitness.service.claim import claim
+from toolwitness.service.propose import governed_by, open_task
+from toolwitness.service.submit import approval_draft, submit
+from toolwitness.service.workplace import Workplace, make_draft, read
+
+RUN: Final = Actor(id=f"{FRAMEWORK} run", name="the run that proposed it")
+
+
+class DeskLike(Protocol):
+    """What a recorder needs of a desk."""
+
+    place: Workplace
+    host: str
+    tenant: str
+
+    async def start(self) -> Any:
+        """Begin to look at deadlines."""
+        ...
+
+
+class Support(StrEnum):
+    """Whether a body can be stopped, and whether its end can be seen."""
+
+    TASK = "task"
+    """An async function: its own task is seen to end."""
+    THREAD = "thread"
+    """A sync function: nothing stops its thread, whose end is seen all the same."""
+    UNSUPPORTED = "unsupported"
+    """It runs elsewhere (an MCP server): only our wait can be ended, which proves nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What became of a call before dispatch: may it go on, why not, and with which inputs."""
+
+    permitted: str
+    """``yes`` or ``no``."""
+    why: str = ""
+    inputs: bytes = b""
+    """The exact bytes of the inputs that stand."""
+
+
+class DeskSide:
+    """Everything that a recorder does at the desk."""
+
+    def __init__(self, desk: DeskLike, *, task_id: str = "") -> None:
+        """Work at ``desk``; ``task_id`` puts all calls into one open task, else each conversation gets its own."""
+        self.desk = desk
+        self.place = desk.place
+        self._task_id = task_id
+        self._ids: dict[tuple[str, str], str] = {}
+        self._orders: dict[str, int] = {}
+        self._bodies: dict[str, Body] = {}
+        self._news = asyncio.Event()
+        self._follower: asyncio.Task[None] | None = None
+        self._followed = 0
+
+    @property
+    def source(self) -> str:
+        """The source of what the framework is seen to do."""
+        return f"{FRAMEWORK}:{self.desk.host}"
+
+    # ── finding and proposing ───────────────────────────────────────────────────────────────────────────────────────
+
+    async def task_for(self, conversation: str, purpose: str) -> str:
+        """Give the task of a conversation; open it where it is not open yet."""
+        await self.desk.start()
+        if self._task_id:
+            return self._task_id
+        task_id = f"task_{stable(self.desk.tenant, conversation)}"
+        if await self.place.ledger.task(task_id) is None:
+            with suppress(Conflict):
+                await open_task(self.place, purpose, tenant=self.desk.tenant, opened_by=FRAMEWORK, task_id=task_id)
+        return task_id
+
+    async def find(self, task_id: str, provider_id: str) -> InvocationRecord | None:
+        """Give the latest call that carries this provider's id in the task."""
+        known = self._ids.get((task_id, provider_id))
+        if known is not None:
+            return (await read(self.place, known)).record
+        view = await self.place.ledger.task(task_id)
+        carrying = [r for r in view.records.values() if _carries(r, provider_id)] if view else []
+        return carrying[-1] if carrying else None
+
+    async def propose(
+        self, task_id: str, provider_id: str, tool: str, inputs: bytes, *, run_id: str, follows: InvocationRecord | None = None,
+        observed: str = "no",
+    ) -> str:  # fmt: skip  # a signature in three lines
+        """Record a proposal and give its id; ``follows`` is the call that the model was asked to make again.
+
+        ``observed`` is ``yes`` for a tool that no policy of ours covers: then no policy is claimed to apply.
+        """
+        corrects = follows is not None and follows.state is State.AWAITING_INPUT
+        invocation_id = self.place.ids.new("inv")
+        occurrence = 1 + sum(_carries(r, provider_id) for r in await self._records(task_id))
+        correlation = {"source": FRAMEWORK, "run_id": run_id, "provider_call_id": provider_id, "occurrence": occurrence}
+        facts: dict[str, Any] = {
+            "tool": tool, "source_request": f"run {run_id}", "proposer": "model", "correlation": [correlation],
+            **({} if observed == "yes" else governed_by(self.place.policy_for(tool))),
+        }  # fmt: skip  # facts in lines
+        if follows is not None:
+            facts["replaces" if corrects else "retry_of"] = follows.id
+        attempt = 1 if follows is None else follows.attempt + (0 if corrects else 1)
+        drafts = [Draft(event=self._event(Kind.PROPOSED, task_id, invocation_id, facts, attempt=attempt), values={"inputs": inputs})]
+        if follows is not None and corrects:
+            drafts.append(self._withdrawal(follows, "replaced by a corrected call", replaced_by=invocation_id))
+        await self.place.ledger.append(task_id, drafts)
+        self._ids[task_id, provider_id] = invocation_id
+        return invocation_id
+
+    async def _records(self, task_id: str) -> Sequence[InvocationRecord]:
+        view = await self.place.ledger.task(task_id)
+        return tuple(view.records.values()) if view else ()
+
+    def _event(
+        self, kind: Kind, task_id: str, invocation_id: str, data: Mapping[str, Any], *, attempt: int = 1, owner: Owner = Owner.RUNTIME
+    ) -> Event:
+        return Event(
+            kind=kind, source=self.source, id=self.place.ids.new("evt"), task_id=task_id, invocation_id=invocation_id, owner=owner,
+            attempt=attempt, tenant=self.desk.tenant, time=self.place.stamp(), data=data,
+        )  # fmt: skip  # facts in lines
+
+    async def _say(self, record: InvocationRecord, kind: Kind, data: Mapping[str, Any], *, values: Mapping[str, bytes] | None = None) -> None:
+        """Record what the framework was seen to do with a call."""
+        draft = Draft(event=self._event(kind, record.task_id, record.id, data, attempt=record.attempt), values=values or {})
+        await self.place.ledger.append(record.task_id, [draft])
+
+    def _withdrawal(self, record: InvocationRecord, reason: str, *, replaced_by: str = "") -> Draft:
+        facts = {
+            "kind": str(ClosureKind.WITHDRAWN), "initiator": "proposer", "scope": "this invocation", "reason": reason, "at": self.place.stamp(),
+            "replaced_by": replaced_by or None, "owner_name": FRAMEWORK,
+        }  # fmt: skip  # facts in lines
+        return make_draft(self.place, record, Kind.CLOSED, facts, once_key=f"dispatch:{record.id}")
+
+    # ── inputs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def accept_inputs(self, record: InvocationRecord, inputs: bytes) -> None:
+        """Record the inputs that the body will get, where validation made others of the proposed ones."""
+        if same_json(await self.standing(record), inputs):
+            return
+        facts = {"inputs_digest": "as recorded with the inputs", "checked_by": FRAMEWORK}
+        await self.place.ledger.append(record.task_id, [make_draft(self.place, record, Kind.INPUTS_ACCEPTED, facts, values={"inputs": inputs})])
+
+    async def reject_inputs(self, record: InvocationRecord, why: str, problems: bytes | None = None) -> None:
+        """Record that the framework did not accept the inputs and asks the model."""
+        facts = {"validation": why, "collector": "model", "unresolved": []}
+        values = {"problems": problems} if problems is not None else {}
+        await self.place.ledger.append(record.task_id, [make_draft(self.place, record, Kind.INPUTS_REJECTED, facts, values=values)])
+
+    async def standing(self, record: InvocationRecord) -> bytes:
+        """Give the exact bytes of the inputs that stand."""
+        return (await self.place.ledger.value(record.inputs["ref"]) if record.inputs else None) or b"{}"
+
+    # ── decisions ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def ask(self, invocation_id: str, *, framework_asks: str = "no") -> None:
+        """Take the call as far as policy lets it go; ``framework_asks`` is ``yes`` where the framework itself demands an approval."""
+        situation = await read(self.place, invocation_id)
+        if framework_asks == "yes" and situation.record.approval is None and situation.record.permission is None:
+            raw = await self.standing(situation.record)
+            draft = approval_draft(self.place, situation, raw)
+            await self.place.ledger.append(situation.record.task_id, [draft])
+            return
+        await submit(self.place, invocation_id)
+
+    async def decision(self, invocation_id: str) -> Decided:
+        """Wait until the call is permitted or closed, by whomever, and say which.
+
+        Raises:
+            asyncio.CancelledError: the run's own; the request is withdrawn, so that a late approval runs nothing.
+        """
+        try:
+            async with self._following():
+                while True:
+                    self._news.clear()
+                    record = (await read(self.place, invocation_id)).record
+                    decided = _decided(record)
+                    if decided is not None:
+                        return Decided(decided.permitted, decided.why, await self.standing(record))
+                    await self._news.wait()
+        except asyncio.CancelledError:
+            await asyncio.shield(asyncio.ensure_future(self.withdraw(invocation_id, "the run that asked for it was cancelled")))
+            raise
+
+    async def withdraw(self, invocation_id: str, reason: str) -> None:
+        """Close a call that waits, in the name of its proposer; nothing where somebody has answered first."""
+        record = (await read(self.place, invocation_id)).record
+        if record.state in TERMINAL or record.claim is not None:
+            return
+        with suppress(Conflict):
+            await self.place.ledger.append(record.task_id, [self._withdrawal(record, reason)])
+
+    async def claim(self, invocation_id: str) -> str | PolicyVerdict:
+        """Claim the permit of a governed call, and give the claim's reference, or policy's no."""
+        claimed = await claim(self.place, invocation_id, source=f"{self.source}:permits", worker=self.desk.host)
+        return claimed if isinstance(claimed, PolicyVerdict) else str(claimed.event.ref)
+
+    # ── bodies ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @asynccontextmanager
+    async def holding(self, invocation_id: str, body: Body) -> AsyncIterator[None]:
+        """Pass cancellation requests for this call, and for no other, on to its body."""
+        self._bodies[invocation_id] = body
+        try:
+            async with self._following():
+                yield
+        finally:
+            del self._bodies[invocation_id]
+
+    async def progress(self, task_id: str, provider_id: str, text: bytes, counts: Mapping[str, int]) -> None:
+        """Record progress that a tool emitted through the framework."""
+        record = await self.find(task_id, provider_id)
+        if record is None:
+            return
+        order = self._orders[record.id] = max(self._orders.get(record.id, 0), record.progress_order) + 1
+        await self._say(record, Kind.PROGRESS, {"order": order, **counts}, values={"text": text})
+
+    # ── news ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @asynccontextmanager
+    async def _following(self) -> AsyncIterator[None]:
+        """Follow the ledger while anybody here waits for it."""
+        self._followed += 1
+        if self._follower is None:
+            after = await self.place.ledger.head()
+            self._follower = asyncio.create_task(self._follow(after), name=f"{FRAMEWORK}-follow")
+        try:
+            yield
+        finally:
+            self._followed -= 1
+            if self._followed == 0 and self._follower is not None:
+                self._follower.cancel()
+                self._follower = None
+
+    async def _follow(self, after: int) -> None:
+        async for batch in self.place.ledger.follow(after=after):
+            for recorded in batch:
+                event = recorded.event
+                body = self._bodies.get(event.invocation_id or "")
+                if body is not None and event.kind == Kind.CANCEL_REQUESTED and not event.refusal:
+                    body.request_stop(str(event.data.get("reason") or f"requested by {event.data.get('actor')}"))
+            self._news.set()
+
+
+def _carries(record: InvocationRecord, provider_id: str) -> bool:
+    return any(row.get("provider_call_id") == provider_id for row in record.proposal.get("correlation") or ())
+
+
+def _decided(record: InvocationRecord) -> Decided | None:
+    """Read what was decided, where anything was."""
+    if record.state is State.EXPIRED:
+        return Decided("no", f"The {record.elapsed} deadline passed before anybody decided.")
+    if record.state in TERMINAL:
+        closure = record.closure
+        return Decided("no", f"{closure.kind} by {closure.initiator}: {closure.reason}" if closure else f"It is already {record.state}.")
+    if record.permission is not None:
+        refused = record.permission.get("refused")
+        return Decided("no", str(record.permission.get("reason"))) if refused else Decided("yes")
+    return None
+
+
+def same_json(one: bytes, other: bytes) -> bool:
+    """Tell whether two texts hold the same JSON value."""
+    try:
+        return bool(json.loads(one) == json.loads(other))
+    except ValueError:
+        return one == other

@@ -1,0 +1,232 @@
+"""The recorder: one object in ``Agent(..., capabilities=[Recorder(desk)])`` puts every tool call of the agent on record.
+
+What becomes what::
+
+    after_model_request            the model's calls            → invocation.proposed
+    after_tool_validate            the arguments the body gets  → inputs.accepted, where validation changed them
+    on_tool_validate_error         refused arguments            → inputs.rejected, collector: the model
+    handle_deferred_tool_calls     an approval is demanded      → approval.requested at the desk; the run waits for the answer
+    wrap_tool_execute              the body is entered and left → dispatch.claimed, execution.started, …, its real end
+    on_event                       CustomEvent of a tool        → progress.reported
+
+A tool whose policy is declared at the desk is governed: it runs only with a permit, and its approval is asked for at the desk whether the
+framework demands one or not. Any other tool is observed: it runs as it always did, and the record says that no policy of ours was asked.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import ApprovalRequired, ToolFailed, ToolRetryError
+from pydantic_ai.messages import AgentStreamEvent, CustomEvent, ModelResponse, ToolCallPart
+from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext, ToolApproved, ToolDefinition, ToolDenied
+from pydantic_ai.toolsets.function import FunctionToolsetTool
+
+from toolwitness.adapters.pydantic_ai.desk_side import Decided, DeskLike, DeskSide, Support, same_json
+from toolwitness.adapters.pydantic_ai.guard import Guard
+from toolwitness.adapters.pydantic_ai.pen import exact
+from toolwitness.core.record import InvocationRecord
+from toolwitness.core.states import TERMINAL, State
+from toolwitness.core.verdicts import PolicyVerdict
+from toolwitness.runtime.encoding import encode_value, to_json
+from toolwitness.runtime.facts import Ending, EndingKind
+from toolwitness.service.workplace import read
+
+Context = RunContext[Any]
+_PURPOSE: Final = 200
+
+
+class Recorder(AbstractCapability[Any]):
+    """Puts the tool calls of an agent on record at a desk, asks the desk for approvals, and stops one call alone when asked to."""
+
+    def __init__(self, desk: DeskLike, *, task_id: str = "") -> None:
+        """Record at ``desk``; ``task_id`` names an open task for all calls, else each conversation gets its own."""
+        self._desk = DeskSide(desk, task_id=task_id)
+        self._asked_again: dict[tuple[str, str], list[str]] = {}
+
+    # ── proposals ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def after_model_request(self, ctx: Context, *, request_context: Any, response: ModelResponse) -> ModelResponse:
+        """Record every call that the model proposes."""
+        for part in response.parts:
+            if isinstance(part, ToolCallPart) and _kind(ctx, part.tool_name) != "output":
+                await self._propose(ctx, part)
+        return response
+
+    async def _propose(self, ctx: Context, call: ToolCallPart, *, again: InvocationRecord | None = None) -> InvocationRecord:
+        task_id = await self._task(ctx)
+        follows = again or await self._predecessor(ctx, call.tool_name)
+        observed = "no" if call.tool_name in self._desk.place.policies else "yes"
+        invocation_id = await self._desk.propose(
+            task_id, call.tool_call_id, call.tool_name, exact({} if call.args is None else call.args), run_id=ctx.run_id or "",
+            follows=follows, observed=observed,
+        )  # fmt: skip  # facts in lines
+        if _kind(ctx, call.tool_name) == "unknown":
+            record = await self._record(invocation_id)
+            await self._desk.reject_inputs(record, f"no tool is called {call.tool_name!r}")
+            self._ask_again(ctx, call.tool_name, invocation_id)
+        return await self._record(invocation_id)
+
+    async def _task(self, ctx: Context) -> str:
+        prompt = ctx.prompt if isinstance(ctx.prompt, str) else ""
+        return await self._desk.task_for(ctx.conversation_id or ctx.run_id or "", prompt.strip()[:_PURPOSE] or "An agent run")
+
+    async def _record(self, invocation_id: str) -> InvocationRecord:
+        return (await read(self._desk.place, invocation_id)).record
+
+    async def _predecessor(self, ctx: Context, tool: str) -> InvocationRecord | None:
+        """Give the one call of this tool that the model was asked to make again; none where several could be meant."""
+        asked = self._asked_again.pop((ctx.run_id or "", tool), [])
+        return await self._record(asked[0]) if len(asked) == 1 else None
+
+    def _ask_again(self, ctx: Context, tool: str, invocation_id: str) -> None:
+        self._asked_again.setdefault((ctx.run_id or "", tool), []).append(invocation_id)
+
+    async def _current(self, ctx: Context, call: ToolCallPart) -> InvocationRecord:
+        """Give the open call that this is; where it has ended, or a run took it up a second time, this is another one that points back."""
+        record = await self._desk.find(await self._task(ctx), call.tool_call_id)
+        if record is None:
+            return await self._propose(ctx, call)
+        paused = record.state is State.PARTIALLY_COMPLETE
+        return record if record.state not in TERMINAL and (paused or not record.starts) else await self._propose(ctx, call, again=record)
+
+    # ── inputs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def after_tool_validate(self, ctx: Context, *, call: ToolCallPart, tool_def: ToolDefinition, args: Any) -> Any:
+        """Record the arguments that the body will get, and defer the call where a policy of ours demands an approval."""
+        record = await self._current(ctx, call)
+        await self._desk.accept_inputs(record, encode_value(args))
+        policy = self._desk.place.policies.get(call.tool_name)
+        if policy is not None and policy.requires_approval and not ctx.tool_call_approved and tool_def.kind == "function":
+            raise ApprovalRequired
+        return args
+
+    async def on_tool_validate_error(self, ctx: Context, *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, error: Any) -> Any:
+        """Record that the arguments were refused; the framework asks the model again."""
+        record = await self._current(ctx, call)
+        details = error.errors(include_url=False, include_context=False) if hasattr(error, "errors") else str(error)
+        await self._desk.reject_inputs(record, "pydantic-ai: the arguments did not validate", encode_value(details))
+        self._ask_again(ctx, call.tool_name, record.id)
+        raise error
+
+    # ── approvals ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def handle_deferred_tool_calls(self, ctx: Context, *, requests: DeferredToolRequests) -> DeferredToolResults | None:
+        """Ask the desk for every approval, all at once, and wait for the answers. Questions and external calls are the application's."""
+        if not requests.approvals:
+            return None
+        records = [await self._current(ctx, call) for call in requests.approvals]
+        for record in records:
+            await self._desk.ask(record.id, framework_asks="yes")
+        before = [await self._desk.standing(record) for record in records]
+        decided = await asyncio.gather(*(self._desk.decision(record.id) for record in records))
+        answers = {
+            call.tool_call_id: _answer(one, was) for call, one, was in zip(requests.approvals, decided, before, strict=True)
+        }
+        named = {call.tool_call_id: await self._answered_by(record) for call, record in zip(requests.approvals, records, strict=True)}
+        return DeferredToolResults(approvals=answers, answered_by={key: name for key, name in named.items() if name})
+
+    async def _answered_by(self, record: InvocationRecord) -> str:
+        approval = (await self._record(record.id)).approval
+        return approval.answer.actor if approval is not None and approval.answer is not None else ""
+
+    # ── execution ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def wrap_tool_execute(self, ctx: Context, *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, handler: Any) -> Any:
+        """Run the body under the guard, with a permit where a policy of ours applies."""
+        record = await self._current(ctx, call)
+        permit = ""
+        if call.tool_name in self._desk.place.policies or record.approval is not None:
+            claimed = await self._permit(record)
+            if isinstance(claimed, ToolDenied):
+                return claimed
+            permit, record = claimed, await self._record(record.id)
+        support = _support(ctx, call.tool_name)
+        inputs = encode_value(args)
+        same = "same" if same_json(await self._desk.standing(record), inputs) else "different"
+        guard = Guard(self._desk, record, support=support, permit=permit, inputs=inputs, compared=same)
+        ending = await guard.run(lambda: handler(args))
+        return self._result(ctx, call, record, ending)
+
+    async def _permit(self, record: InvocationRecord) -> str | ToolDenied:
+        """Claim the permit; ask and wait first where nothing was decided yet. A call that paused for its approval goes on with the one it has."""
+        if record.state is State.PARTIALLY_COMPLETE:
+            return ""
+        await self._desk.ask(record.id)
+        decided = await self._desk.decision(record.id)
+        if decided.permitted != "yes":
+            return ToolDenied(decided.why)
+        claimed = await self._desk.claim(record.id)
+        return ToolDenied(claimed.reason) if isinstance(claimed, PolicyVerdict) else claimed
+
+    def _result(self, ctx: Context, call: ToolCallPart, record: InvocationRecord, ending: Ending) -> Any:
+        """Hand the framework what the body gave. A stopped call is an outcome, not an error (R5), and touches no sibling."""
+        if ending.kind is EndingKind.RETURNED:
+            return ending.value
+        if ending.termination is not None:
+            return ToolDenied(f"The call was cancelled: {ending.stop_reason or 'no reason was given'}.")
+        if ending.kind is EndingKind.SELF_CANCELLED:
+            raise ToolFailed("The tool cancelled itself; nobody had asked for it.")
+        if isinstance(ending.exception, ToolRetryError):
+            self._ask_again(ctx, call.tool_name, record.id)
+        return ending.unwrap()
+
+    # ── progress ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def has_on_event(self) -> bool:
+        """Ask for no streaming: an agent that is run without it stays so, and its tools report progress with ``toolwitness.progress``."""
+        return False
+
+    def listens_to(self, event: AgentStreamEvent) -> bool:
+        """Listen to what tools emit, where the run is streamed anyway."""
+        return isinstance(event, CustomEvent) and event.tool_call_id is not None
+
+    async def on_event(self, ctx: Context, *, event: AgentStreamEvent) -> None:
+        """Record the progress that a tool emitted."""
+        if not isinstance(event, CustomEvent) or event.tool_call_id is None:
+            return
+        shown = to_json(event)
+        payload = {name: value for name, value in shown.items() if name not in _STAMPS} if isinstance(shown, Mapping) else shown
+        counts = {to: payload[name] for name, to in _COUNTS.items() if type(payload.get(name)) is int} if isinstance(payload, dict) else {}
+        await self._desk.progress(await self._task(ctx), event.tool_call_id, encode_value(payload), counts)
+
+
+_STAMPS: Final = frozenset({"name", "tool_call_id", "tool_name", "event_kind"})
+_COUNTS: Final = {"done": "current", "completed": "current", "current": "current", "total": "total"}
+
+
+def _answer(decided: Decided, before: bytes) -> ToolApproved | ToolDenied:
+    """Say a decision in the framework's words, with the inputs that a person put in place of the proposed ones."""
+    if decided.permitted != "yes":
+        return ToolDenied(decided.why)
+    if same_json(decided.inputs, before):
+        return ToolApproved()
+    return ToolApproved(override_args=json.loads(decided.inputs))
+
+
+def _tool(ctx: Context, name: str) -> Any:
+    """Give the framework's own tool under its wrappings, or ``None``."""
+    tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
+    tool = (tools or {}).get(name)
+    while hasattr(tool, "source_tool"):
+        tool = tool.source_tool
+    return tool
+
+
+def _kind(ctx: Context, name: str) -> str:
+    """Give the framework's kind of a tool; ``unknown`` where it has none of this name, empty where it cannot be asked."""
+    if ctx.tool_manager is None or ctx.tool_manager.tools is None:
+        return ""
+    tool = ctx.tool_manager.tools.get(name)
+    return tool.tool_def.kind if tool is not None else "unknown"
+
+
+def _support(ctx: Context, name: str) -> Support:
+    """Tell how a body runs: an async function in a task, a sync one in a thread; anything else runs elsewhere."""
+    tool = _tool(ctx, name)
+    if not isinstance(tool, FunctionToolsetTool):
+        return Support.UNSUPPORTED
+    return Support.TASK if tool.is_async else Support.THREAD
