@@ -117,8 +117,7 @@ def task_card(
 ) -> Document:
     """Make the card of a task: what its parts add up to, and their cards in the order in which they are shown.
 
-    ``events``, ``controls`` and ``policy_findings`` go by invocation id, ``redact`` and ``inverses`` by tool; the rest is as for
-    ``invocation_card``.
+    ``events``, ``controls``, ``policy_findings``, ``redact`` and ``inverses`` go by invocation id; the rest is as for ``invocation_card``.
     """
     names = {**labels(records), **(links or {})}
     summary = summarize(task, records, not_retryable=not_retryable)
@@ -126,8 +125,8 @@ def task_card(
         invocation_card(
             record, events=events.get(record.id, ()), now=now, controls=(controls or {}).get(record.id, ()), values=values,
             policy_findings=(policy_findings or {}).get(record.id, ()), links=names, viewer=viewer,
-            blocked=blocked_by(record, task, records), redact=(redact or {}).get(record.tool, ()),
-            inverse=(inverses or {}).get(record.tool, ""),
+            blocked=blocked_by(record, task, records), redact=(redact or {}).get(record.id, ()),
+            inverse=(inverses or {}).get(record.id, ""),
         ) | {"depth": depth}
         for record, depth in display_order(records)
     ]  # fmt: skip  # one comprehension

@@ -128,7 +128,9 @@ def _closed(reading: Reading, said: Said) -> str:
 
 
 def _rejected_inputs(reading: Reading, said: Said) -> str:
-    return f"Inputs refused: {_listed(reading, said.get('validation'))}; {collector_words(_given(reading, said, 'collector'))} corrects them"
+    return (
+        f"Inputs refused: {_listed(reading, said.get('validation'))}; {collector_words(_given(reading, said, 'collector'))} corrects them"
+    )
 
 
 def _moved(reading: Reading, said: Said) -> str:

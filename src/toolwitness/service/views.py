@@ -159,7 +159,7 @@ async def _card(place: Workplace, view: TaskView, record: InvocationRecord, acto
     return cards.invocation_card(
         record, events=recorded, now=place.now(), controls=controls_for(place, view, record, policy, actor), values=await _values(place, recorded),
         links=cards.labels(view.records), viewer=actor.id, blocked=blocked_by(record, view.task, view.records),
-        redact=policy.redact,
+        redact=policy.redact, inverse=policy.inverse.tool if policy.inverse else "",
     )  # fmt: skip  # facts in lines
 
 
@@ -178,7 +178,8 @@ async def _task_card(place: Workplace, view: TaskView, recorded: Sequence[Record
     return cards.task_card(
         view.task, view.records, events=by_invocation, now=place.now(), values=await _values(place, recorded), viewer=actor.id,
         controls={record.id: controls_for(place, view, record, policies[record.id], actor) for record in view.records.values()},
-        redact={record.tool: policies[record.id].redact for record in view.records.values()},
+        redact={name: policy.redact for name, policy in policies.items()},
+        inverses={name: policy.inverse.tool for name, policy in policies.items() if policy.inverse},
         not_retryable=_not_retryable(place, view, policies), task_controls=task_actions(view.task, view.records, actor),
     )  # fmt: skip  # facts in lines
 

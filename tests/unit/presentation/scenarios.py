@@ -209,7 +209,8 @@ SCENARIOS: dict[str, Callable[[], Card]] = {
     for scenario in (
         proposed_and_blocked, awaiting_approval, awaiting_input, approved_and_not_queued, running_with_cancel_requested,
         thread_that_cannot_be_stopped, streaming_with_progress, partially_complete, failed_and_retried, cancelled_with_a_late_effect,
-        denied, expired_and_replaced, succeeded_with_a_long_result, outcome_unknown, ran_without_a_permit, seen_at_work_only, a_spoofed_approval,
+        denied, expired_and_replaced, succeeded_with_a_long_result, outcome_unknown, ran_without_a_permit, seen_at_work_only,
+        a_spoofed_approval,
     )
 }  # fmt: skip  # names in lines
 

@@ -72,6 +72,17 @@ def test_a_task_offers_what_policy_offers_at_it() -> None:
     assert drawn(trip(), task_controls=[waive])["controls"][0]["label"] == "Waive Search trains"
 
 
+def test_what_policy_redacts_and_how_it_is_undone_goes_by_the_call_and_not_by_the_tool() -> None:
+    task = TaskScene()
+    for name in ("inv_a", "inv_b"):
+        task.call(name).proposed(1, inputs='{"pin":"1234"}')
+    undo = Control(action="reverse", enabled=True, rule="may-reverse")
+    both = {"inv_a": [undo], "inv_b": [undo]}
+    first, second = drawn(task, redact={"inv_a": ["/pin"]}, inverses={"inv_b": "refund"}, controls=both)["cards"]
+    assert ("1234" in str(first), "1234" in str(second)) == (False, True)
+    assert (first["controls"][0]["label"], second["controls"][0]["label"]) == ("Undo", "Undo with refund")
+
+
 def test_a_row_says_when_it_was_last_touched_and_how_much_waits() -> None:
     task = trip()
     row = task_row(task.task, task.records)

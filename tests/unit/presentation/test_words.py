@@ -127,9 +127,7 @@ def test_an_unknown_deadline_is_a_deadline_and_no_more() -> None:
     assert words.deadline_words("lunch") == "A deadline"
 
 
-@pytest.mark.parametrize(
-    ("parts", "expected"), [([], ""), (["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")]
-)
+@pytest.mark.parametrize(("parts", "expected"), [([], ""), (["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")])
 def test_names_are_joined_as_a_sentence_joins_them(parts: list[str], expected: str) -> None:
     assert words.joined(parts, "or") == expected
 
