@@ -86,14 +86,13 @@ class Feed:
         self._following += 1
         try:
             while not self._closed:
-                batch = self._remembered(after) or await self._read(after, BATCH)
-                if batch:
+                if self.head <= after:
+                    await self._more()
+                elif batch := self._remembered(after) or await self._read(after, BATCH):
                     after = batch[-1].position
                     yield batch
-                elif self.head <= after:
-                    await self._more()
                 else:
-                    await asyncio.sleep(0)
+                    self.head = after  # it was said to be longer than it is: a file was exchanged
         finally:
             self._following -= 1
 

@@ -45,7 +45,7 @@ _FIRST: Final = Migration(1, "events, the rows beside them, and values", (
     version INTEGER NOT NULL,        -- how many events were judged
     position INTEGER NOT NULL        -- of the last of them
 )""",
-    "CREATE INDEX invocations_by_task ON invocations (task, position)",
+    "CREATE INDEX invocations_by_task ON invocations (task)",
     """CREATE TABLE sources (
     id INTEGER PRIMARY KEY,          -- position of the source's first event
     name TEXT NOT NULL UNIQUE

@@ -102,19 +102,21 @@ class Writer:
 
     def _work(self, batch: Sequence[Job]) -> None:
         """Do a batch of jobs and answer them all."""
-        recorded: list[Recorded] = []
         try:
             book = self.book = self.book or self._open_book()
         except Exception as error:  # noqa: BLE001 - every caller is told why the file cannot be opened
             for job in batch:
                 job.error = error
-        else:
-            appends = [job for job in batch if job.append is not None]
-            _call(book, [job for job in batch if job.call is not None])
-            if appends:
-                recorded = self._write(book, appends)
-        self._answer(batch, recorded)
-        if self.book is not None and self.book.shared:
+            self._answer(batch, [])
+            return
+        readers = [job for job in batch if job.call is not None]
+        if readers:
+            _call(book, readers)
+            self._answer(readers, [])  # at once: another process may keep the writer waiting
+        appends = [job for job in batch if job.append is not None]
+        if appends:
+            self._answer(appends, self._write(book, appends))
+        if book.shared:
             time.sleep(_COURTESY_SECONDS)
         if self._since_checkpoint >= _CHECKPOINT_EVERY:
             self._checkpoint()
