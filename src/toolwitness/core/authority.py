@@ -4,7 +4,6 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final
 
-from toolwitness.core.decisions import named
 from toolwitness.core.entries import Answer, Approval, Claim
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import Code
@@ -46,9 +45,7 @@ def _approval_requested(record: InvocationRecord, event: Event, at: str) -> None
     if waiting is not None:
         waiting.answer = Answer("superseded", "policy", event.ref, at, f"{event.data['approval_id']} took its place")
     running = bool(record.starts) or record.state in EXECUTING
-    record.approvals.append(
-        Approval(event.data["approval_id"], event.data, event.ref, at, inputs=record.inputs, gates_start=not running)
-    )
+    record.approvals.append(Approval(event.data["approval_id"], event.data, event.ref, at, inputs=record.inputs, gates_start=not running))
     for code in (Code.APPROVAL_INVALIDATED, Code.APPROVED_NOT_QUEUED):
         record.findings.pop(code, None)
     record.deadlines.pop(Deadline.APPROVAL, None)
@@ -66,11 +63,10 @@ def settle_waiting(record: InvocationRecord) -> None:
         record.findings.pop(Code.WAITING_FOR_PERSON, None)
 
 
-def _answered(record: InvocationRecord, event: Event, at: str, *, kind: str, actor: str) -> Approval | None:
-    """Answer the approval that the event names, and give it."""
-    approval = named(record, event)
-    if approval is not None:
-        approval.answer = Answer(kind, actor, event.ref, at, str(event.data.get("reason") or ""))
+def _answered(record: InvocationRecord, event: Event, at: str, *, kind: str, actor: str) -> Approval:
+    """Answer the approval that the event names, and give it; that there is one, the objections have made sure of."""
+    approval = next(a for a in record.approvals if a.id == event.data["approval_id"])
+    approval.answer = Answer(kind, actor, event.ref, at, str(event.data.get("reason") or ""))
     settle_waiting(record)
     return approval
 

@@ -1,6 +1,7 @@
 """Which condition of the closed enum holds for this record and this event.
 
-One reader per kind, and ``ALWAYS`` where a kind depends on nothing else. A reader looks; it never changes the record and never names a next state.
+One reader per kind, and ``ALWAYS`` where a kind depends on nothing else. A reader looks; it never changes the record and never names a
+next state.
 """
 
 from collections.abc import Callable

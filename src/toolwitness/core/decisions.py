@@ -25,19 +25,19 @@ def objection(record: InvocationRecord, event: Event) -> str:
 
 
 _ONLY_WHILE_OPEN: Final = frozenset({
-    Kind.CLAIMED, Kind.PERMITTED, Kind.REFUSED, Kind.APPROVAL_REQUESTED, Kind.APPROVAL_INVALIDATED, Kind.INPUT_REQUIRED, Kind.INPUTS_REJECTED,
-    Kind.INPUTS_ACCEPTED,
+    Kind.CLAIMED, Kind.PERMITTED, Kind.REFUSED, Kind.APPROVAL_REQUESTED, Kind.APPROVAL_INVALIDATED, Kind.INPUT_REQUIRED,
+    Kind.INPUTS_REJECTED, Kind.INPUTS_ACCEPTED,
 })  # fmt: skip  # a set reads better in lines
 """What is asked or allowed about an attempt that has ended is kept and changes nothing that its card says."""
 
 
-def named(record: InvocationRecord, event: Event) -> Approval | None:
+def _named(record: InvocationRecord, event: Event) -> Approval | None:
     """Give the approval request that ``event`` is about."""
     return next((a for a in record.approvals if a.id == event.data["approval_id"]), None)
 
 
 def _answer_objection(record: InvocationRecord, event: Event) -> str:
-    approval = named(record, event)
+    approval = _named(record, event)
     if approval is None:
         return f"unknown-approval: no request {event.data['approval_id']} is recorded for this invocation"
     if approval.answer is not None:
@@ -58,11 +58,11 @@ def _moved_on(record: InvocationRecord, approval: Approval) -> bool:
 
 
 def _request_objection(record: InvocationRecord, event: Event) -> str:
-    return f"repeated: approval {event.data['approval_id']} was already asked for" if named(record, event) else ""
+    return f"repeated: approval {event.data['approval_id']} was already asked for" if _named(record, event) else ""
 
 
 def _invalidation_objection(record: InvocationRecord, event: Event) -> str:
-    approval = named(record, event)
+    approval = _named(record, event)
     if approval is None:
         return f"unknown-approval: no request {event.data['approval_id']} is recorded for this invocation"
     if approval.answer is not None and approval.answer.kind != "granted":

@@ -46,7 +46,7 @@ class Approval:
     inputs: Data | None = None
     """The inputs that stood when it was asked for: an answer covers these and no others (R6)."""
     gates_start: bool = True
-    """Whether it was asked for before anything had started; one that is asked for in the middle of a run gates what follows, not the start."""
+    """Whether it was asked for before anything had started; one asked for in the middle of a run gates what follows, not the start."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Events, and what each kind of evidence must hold to count.
 
-``KINDS`` is the whole vocabulary: who may say a kind, which fields make it whole, and which others it may carry. Evidence
-that is not whole is kept and moves nothing; what is missing is named (design rule R8). The required fields are those of ``spec/matrix.csv``.
+``KINDS`` is the whole vocabulary: who may say a kind, which fields make it whole, and which others it may carry. Evidence that is
+not whole is kept and moves nothing; what is missing is named (R8). The required fields are those of ``spec/matrix.csv``.
 """
 
 from collections.abc import Mapping
@@ -84,23 +84,42 @@ KINDS: Final[Mapping[str, KindSpec]] = {
         _RT,
         ("tool", "inputs", "source_request", "proposer"),
         (
-            "purpose", "provenance", "consequences", "policy_version", "policy", "commitment_boundary", "expected_effects",
-            "required", "parent", "dependencies", "retry_of", "reverses", "replaces", "correlation", "cancel_support",
-            "recovery", "alternate_routes", "result_schema", "inputs_schema", "labels", "host", "reverses_window",
+            "purpose",
+            "provenance",
+            "consequences",
+            "policy_version",
+            "policy",
+            "commitment_boundary",
+            "expected_effects",
+            "required",
+            "parent",
+            "dependencies",
+            "retry_of",
+            "reverses",
+            "replaces",
+            "correlation",
+            "cancel_support",
+            "recovery",
+            "alternate_routes",
+            "result_schema",
+            "inputs_schema",
+            "labels",
+            "host",
+            "reverses_window",
         ),
     ),
     Kind.CLAIMED: KindSpec(_RT, ("permit", "attempt"), ("inputs_digest", "approval_id", "worker", "idempotency_key")),
     Kind.ACCEPTED: KindSpec(_RT, ("queue_ref|accepted_at",), ("permit", "dependency_condition")),
-    Kind.STARTED: KindSpec(_RT, ("attempt", "executor|lease"), ("permit", "worker", "inputs", "inputs_compared", "cancel_support", "started_at")),
+    Kind.STARTED: KindSpec(
+        _RT, ("attempt", "executor|lease"), ("permit", "worker", "inputs", "inputs_compared", "cancel_support", "started_at")
+    ),
     Kind.HEARTBEAT: KindSpec(_RT, ("attempt", "lease"), ("expires_at",)),
     Kind.PROGRESS: KindSpec(_RT, ("order",), ("text", "percent", "current", "total")),
     Kind.OUTPUT: KindSpec(_RT, ("order",), ("output", "channel")),
     Kind.PART_COMPLETED: KindSpec(_RT, ("part", "open"), ("outcome",)),
     Kind.COMMITTED: KindSpec(_RT, ("boundary",), ("provider_reference",)),
     Kind.EFFECT: KindSpec(_RT, ("effect",), ("reference", "at", "amount", "currency", "recipient", "provider_reference", "resource")),
-    Kind.SUCCEEDED: KindSpec(
-        _RT, ("completed_at", "result|result_ref"), ("validation", "summary", "provider_reference", "executed")
-    ),
+    Kind.SUCCEEDED: KindSpec(_RT, ("completed_at", "result|result_ref"), ("validation", "summary", "provider_reference", "executed")),
     Kind.FAILED: KindSpec(_RT, ("category", "detail", "evidence_ref"), ("exception", "retryable", "effects")),
     Kind.WAITER_RELEASED: KindSpec(_RT, ("waiter",), ("reason", "body")),
     Kind.CANCEL_ACKNOWLEDGED: KindSpec(_RT, ("termination", "initiator", "scope", "reason", "at"), ("effects", "request_ref")),
@@ -115,7 +134,9 @@ KINDS: Final[Mapping[str, KindSpec]] = {
         ("expires_at", "eligible", "inputs_digest", "attempt", "policy_version", "facts", "rule"),
     ),
     Kind.APPROVAL_INVALIDATED: KindSpec(_PO, ("approval_id", "reason"), ("rule", "changed")),
-    Kind.PERMITTED: KindSpec(_PO, ("rule", "policy_version"), ("reason", "approval_id", "inputs_digest", "expires_at", "result_expires_at")),
+    Kind.PERMITTED: KindSpec(
+        _PO, ("rule", "policy_version"), ("reason", "approval_id", "inputs_digest", "expires_at", "result_expires_at")
+    ),
     Kind.REFUSED: KindSpec(_PO, ("rule", "reason"), ("policy_version",)),
     Kind.CLOSED: KindSpec(_PO, ("kind", "initiator", "scope", "reason", "at"), ("approval_id", "replaced_by", "executed", "owner_name")),
     Kind.RESULT_REJECTED: KindSpec(_PO, ("problems",), ("result", "declared")),
@@ -221,7 +242,9 @@ def speaker_objection(event: Event) -> str:
     """Say why this owner may not say this; empty when it may (R13). The deadlines of input and approval are policy's alone."""
     if not may_say(event.owner, event.kind):
         return f"speaker: {event.owner} does not own {event.kind}"
-    which = event.data.get("deadline") if event.kind == Kind.DEADLINE_ELAPSED and isinstance(event.data, Mapping) else None
+    if event.kind != Kind.DEADLINE_ELAPSED or not isinstance(event.data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # sources err
+        return ""
+    which = event.data.get("deadline")
     if event.owner is Owner.RUNTIME and isinstance(which, str) and which in _POLICY_DEADLINES:
         return f"speaker: {event.owner} does not own the {which} deadline"
     return ""

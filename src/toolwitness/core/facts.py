@@ -1,7 +1,7 @@
 """What each kind of evidence adds to a record, apart from moving its state.
 
-``absorb`` dispatches on the kind; one small function a kind. Nothing here names a next state: that is the table's alone. What arrives after the
-end is added only where it cannot be mistaken for part of the attempt (R4).
+``absorb`` dispatches on the kind; one small function a kind. Nothing here names a next state: that is the table's alone. What arrives
+after the end is added only where it cannot be mistaken for part of the attempt (R4).
 """
 
 from bisect import insort
@@ -91,8 +91,8 @@ def _started(record: InvocationRecord, event: Event, at: str) -> None:
 def _compare_inputs(record: InvocationRecord, event: Event) -> None:
     """Say when the body was started with other inputs than the ones that stand.
 
-    Digests are salted, so two recordings of equal bytes look different here: whoever records a start with inputs of its own compares the bytes
-    and says so in ``inputs_compared`` (``same`` or ``different``). Where nobody says, another recording counts as different.
+    Digests are salted, so two recordings of equal bytes look different here: whoever records a start with inputs of its own compares
+    the bytes and says so in ``inputs_compared`` (``same`` or ``different``). Where nobody says, another recording counts as different.
     """
     ran = event.data.get("inputs")
     if not ran:

@@ -69,9 +69,7 @@ _NOTES: Final = (
 _VIOLATIONS: Final = (
     Code.STARTED_WITHOUT_PERMIT, Code.ACCEPTED_WITHOUT_PERMIT, Code.RAN_WITHOUT_APPROVAL, Code.DUPLICATE_START, Code.STARTED_AFTER_END,
 )  # fmt: skip  # as above
-SEVERITY: Final = MappingProxyType(
-    {code: _N if code in _NOTES else _V if code in _VIOLATIONS else _W for code in Code}
-)
+SEVERITY: Final = MappingProxyType({code: _N if code in _NOTES else _V if code in _VIOLATIONS else _W for code in Code})
 """The severity of each code."""
 
 OPENS_RECONCILIATION: Final = frozenset({

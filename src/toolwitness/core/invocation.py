@@ -10,10 +10,10 @@ from typing import Final
 
 from toolwitness.core import facts, ordering
 from toolwitness.core.conditions import condition_of
+from toolwitness.core.entries import Move
 from toolwitness.core.evidence import KINDS, Event, Kind, missing_fields, speaker_objection
 from toolwitness.core.findings import Code
 from toolwitness.core.ordering import Place
-from toolwitness.core.entries import Move
 from toolwitness.core.reconciliation import settle
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.shapes import malformed_fields
@@ -71,8 +71,7 @@ def _held(record: InvocationRecord, event: Event) -> Judgement:
     refusal = _refusal(event)
     if refusal:
         return Judgement(Verdict.REFUSED, refusal)
-    expected = record.next_sequence.get(event.source, 1)
-    return Judgement(Verdict.HELD, f"sequence: number {expected} of {event.source} has not arrived")
+    return Judgement(Verdict.HELD, f"sequence: number {ordering.awaited(record, event.source)} of {event.source} has not arrived")
 
 
 def _judge_now(record: InvocationRecord, event: Event, recorded_at: str) -> Judgement:

@@ -1,7 +1,8 @@
 """The order in which one source spoke: what is next, what waits for a hole to fill, what came after the wait was over (R2).
 
-A source numbers what it says about an invocation from 1. A number beyond the next one is held; it is let go when the hole fills, or when policy
-records ``hold.released``. A number that was given up and comes after all is judged when it comes. Unnumbered events are never held.
+A source numbers what it says about an invocation from 1. A number beyond the next one is held; it is let go when the hole fills, or
+when policy records ``hold.released``. A number that was given up and comes after all is judged when it comes. Unnumbered events are
+never held.
 """
 
 from enum import StrEnum
@@ -29,12 +30,11 @@ def place(record: InvocationRecord, event: Event, recorded_at: str) -> Place:
     number, source = event.sequence, event.source
     if number is None or not ORDINAL.fits(number):
         return Place.NEXT
-    expected = record.next_sequence.get(source, 1)
     if number in record.held.get(source, ()):
         return Place.REUSED
-    if number < expected:
+    if number < record.next_sequence.get(source, 1):
         return Place.LATE if _take_skipped(record, source, number) else Place.REUSED
-    if number > expected and number > record.released_up_to.get(source, 0):
+    if number > awaited(record, source):
         record.held.setdefault(source, {})[number] = event
         record.held_times[event.ref] = recorded_at
         return Place.HELD
@@ -45,16 +45,21 @@ def place(record: InvocationRecord, event: Event, recorded_at: str) -> Place:
 def next_free(record: InvocationRecord) -> tuple[Event, str] | None:
     """Take out the next event that nothing holds any more, with the time at which it was recorded; ``None`` when all must wait."""
     for source, waiting in record.held.items():
-        number = record.next_sequence.get(source, 1)
-        if number not in waiting:
-            if record.released_up_to.get(source, 0) < number or (number := min(waiting)) > record.released_up_to[source]:
-                continue
+        expected, limit = record.next_sequence.get(source, 1), awaited(record, source)
+        number = expected if expected in waiting else limit if limit == expected else min(waiting)
+        if number not in waiting or number > limit:
+            continue
         event = waiting.pop(number)
         if not waiting:
             del record.held[source]
         _advance(record, source, number)
         return event, record.held_times.pop(event.ref, "")
     return None
+
+
+def awaited(record: InvocationRecord, source: str) -> int:
+    """Give the lowest number of ``source`` that is still waited for."""
+    return max(record.next_sequence.get(source, 1), record.released_up_to.get(source, 0) + 1)
 
 
 def release(record: InvocationRecord, source: str, up_to: int) -> None:
@@ -68,7 +73,7 @@ def name_holes(record: InvocationRecord) -> None:
         record.findings.pop(Code.EVIDENCE_HELD, None)
         return
     sources = sorted(record.held)
-    waits = "; ".join(f"{source} has not yet said number {record.next_sequence.get(source, 1)}" for source in sources)
+    waits = "; ".join(f"{source} has not yet said number {awaited(record, source)}" for source in sources)
     refs = tuple(record.held[source][min(record.held[source])].ref for source in sources)
     record.findings[Code.EVIDENCE_HELD] = Finding(Code.EVIDENCE_HELD, waits, refs, sum(map(len, record.held.values())))
 

@@ -18,7 +18,8 @@ def settle(record: InvocationRecord) -> None:
 def effects_known(record: InvocationRecord, state: State, event: Event) -> Reconciliation:
     """Say what is known about effects on entering ``state``.
 
-    ``not-executed`` needs evidence that nothing was handed over, or that the executor excludes effects; a missing start alone proves nothing.
+    ``not-executed`` needs evidence that nothing was handed over, or that the executor excludes effects; that no start is recorded
+    proves nothing.
     """
     if record.needs_reconciliation:
         return Reconciliation.REQUIRED if state in TERMINAL else Reconciliation.UNKNOWN

@@ -5,8 +5,7 @@ appear as references; who wants the bytes asks the ledger.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
-from typing import Final
+from typing import Any, Final
 
 from toolwitness.core.entries import Answer, Approval, Claim, Closure, Data, Effect, Move, Outcome, Request
 from toolwitness.core.evidence import Event

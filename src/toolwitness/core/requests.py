@@ -44,7 +44,7 @@ def name_unstoppable(record: InvocationRecord) -> None:
     """Say that a body whose cancellation is wanted cannot be stopped from here."""
     wanted = record.open_cancellation
     if wanted is not None and record.cancel_support in _UNSTOPPABLE and record.state not in TERMINAL:
-        record.raise_finding(Code.CANNOT_BE_STOPPED, f"the body runs as {record.cancel_support} and cannot be stopped from here", wanted.ref)
+        record.raise_finding(Code.CANNOT_BE_STOPPED, f"it runs as {record.cancel_support} and cannot be stopped from here", wanted.ref)
 
 
 ABSORBERS: Final = MappingProxyType({

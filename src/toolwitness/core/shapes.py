@@ -3,10 +3,10 @@
 Only fields that the fold reads stand here. Whatever else a source puts beside them is its own affair and is kept as it came (R11).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from toolwitness.core.evidence import Event, Kind
 
@@ -28,7 +28,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(member, str) for member in value)
+    return isinstance(value, list | tuple) and all(isinstance(member, str) for member in cast("Sequence[object]", value))
 
 
 TEXT: Final = Shape("text", _is_text)

@@ -1,7 +1,7 @@
 """A task: what its children amount to together.
 
-The state of a task is computed from the latest attempt of each required lineage and from nothing else. It is never succeeded while a required
-child is unresolved, failed, cancelled or expired without a recorded ``child.waived``. Source: the section on identity of the written lifecycle.
+The state of a task is computed from the latest attempt of each required lineage and from nothing else. It is never succeeded while a
+required child is unresolved, failed, cancelled or expired without a recorded ``child.waived``.
 """
 
 from collections.abc import Collection, Mapping
@@ -35,21 +35,23 @@ class TaskSummary:
     """A cancellation is requested and not acknowledged."""
 
 
-_ACTIVE_ORDER: Final = (State.STREAMING, State.RUNNING, State.PARTIALLY_COMPLETE, State.QUEUED, State.AWAITING_APPROVAL, State.AWAITING_INPUT)
+_ACTIVE_ORDER: Final = (
+    State.STREAMING, State.RUNNING, State.PARTIALLY_COMPLETE, State.QUEUED, State.AWAITING_APPROVAL, State.AWAITING_INPUT,
+)  # fmt: skip  # an order reads better in one line
 
 
 def required_lineages(task: TaskRecord, records: Records) -> dict[str, InvocationRecord | None]:
     """Give every lineage that the task needs, with its latest attempt.
 
-    Needed are the children and the synthesis that the task named when it was opened, proposed or not, and whatever was proposed since, unless
-    its proposal says that the task can do without it, or it undoes something.
+    Needed are the children and the synthesis that the task named when it was opened, proposed or not, and whatever was proposed since,
+    unless its proposal says that the task can do without it, or it undoes something.
     """
     latest = latest_attempts(records)
     named = (*task.declared, *((task.synthesis,) if task.synthesis else ()))
     roots = (root_of(records[child], records) if child in records else child for child in named)
     needed: dict[str, InvocationRecord | None] = {root: latest.get(root) for root in roots}
     for root, record in latest.items():
-        first = records[root] if root in records else record
+        first = records.get(root, record)
         if first.proposal.get("required", True) and not first.proposal.get("reverses"):
             needed[root] = record
     return needed

@@ -123,8 +123,14 @@ def _queued_rows() -> list[Row]:
     """Rows out of queued: a scheduler has accepted the call and nothing has been seen to start."""
     q = _S.QUEUED
     rows = [
-        Row(q, _K.STARTED, condition, _S.RUNNING, _B.EXPECTED if condition in {_C.CLAIMED, _C.UNOBSERVED} else _B.VIOLATION,
-            f"queued-started-{condition}")
+        Row(
+            q,
+            _K.STARTED,
+            condition,
+            _S.RUNNING,
+            _B.EXPECTED if condition in {_C.CLAIMED, _C.UNOBSERVED} else _B.VIOLATION,
+            f"queued-started-{condition}",
+        )
         for condition in _START_CONDITIONS
     ]
     return [

@@ -37,7 +37,8 @@ WHOLE: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({
     Kind.FAILED: {"category": "upstream-unavailable", "detail": "The hotel service did not answer.", "evidence_ref": "log-7"},
     Kind.WAITER_RELEASED: {"waiter": "caller"},
     Kind.CANCEL_ACKNOWLEDGED: {
-        "termination": "confirmed", "initiator": "user:ada", "scope": "this invocation", "reason": "user-requested", "at": "2026-11-30T10:00:00Z",
+        "termination": "confirmed", "initiator": "user:ada", "scope": "this invocation", "reason": "user-requested",
+        "at": "2026-11-30T10:00:00Z",
     },
     Kind.LOST: {"reason": "the lease was lost"},
     Kind.DEADLINE_ELAPSED: {"deadline": "result", "declared_at": "2026-11-30T10:00:00Z"},

@@ -47,7 +47,11 @@ EDITED = {"inputs": value("edited"), "inputs_digest": "digest-of-edited"}
         ((*ASKED, event(Kind.DEADLINE_ELAPSED, deadline="approval")), {}, "terminal: the attempt is already expired"),
         ((governed(), event(Kind.CLOSED)), {}, "terminal: the attempt is already cancelled"),
         ((governed(), event(Kind.INPUT_REQUIRED)), {}, "inputs-unresolved: required input is still missing"),
-        ((governed(), event(Kind.INPUT_REQUIRED), *ASKED[1:], event(Kind.GRANTED)), {}, "inputs-unresolved: required input is still missing"),
+        (
+            (governed(), event(Kind.INPUT_REQUIRED), *ASKED[1:], event(Kind.GRANTED)),
+            {},
+            "inputs-unresolved: required input is still missing",
+        ),
         ((governed(), event(Kind.REFUSED)), {}, "not-permitted: the deadline has passed"),
         ((governed(), event(Kind.STARTED)), {}, "already-started: this attempt was seen to start; a second body would run"),
         ((governed(), event(Kind.OUTPUT)), {}, "already-started: this attempt was seen to start; a second body would run"),
@@ -103,7 +107,8 @@ def test_a_second_answer_is_refused_and_told_who_was_first(first: Kind, second: 
             "other-inputs: the decision was made on inputs that are not the ones asked about",
         ),
         (
-            (governed(), event(Kind.APPROVAL_REQUESTED, inputs_digest="digest-of-inputs")), event(Kind.GRANTED, inputs_digest="digest-of-other"),
+            (governed(), event(Kind.APPROVAL_REQUESTED, inputs_digest="digest-of-inputs")),
+            event(Kind.GRANTED, inputs_digest="digest-of-other"),
             "other-inputs: the decision was made on inputs that are not the ones asked about",
         ),
         (ASKED, event(Kind.GRANTED, owner=Owner.RUNTIME), "speaker: runtime does not own approval.granted"),
@@ -208,6 +213,19 @@ def test_a_permission_ends_with_what_it_was_given_for_and_so_do_its_deadlines(ch
 def test_inputs_accepted_while_it_runs_leave_its_permission_alone() -> None:
     record = record_of(governed(), event(Kind.PERMITTED), event(Kind.CLAIMED), event(Kind.STARTED), event(Kind.INPUTS_ACCEPTED, **EDITED))
     assert record.permission is not None
+
+
+def test_a_question_from_the_middle_of_a_run_that_is_invalidated_leaves_the_permission_alone() -> None:
+    record = record_of(
+        governed(),
+        event(Kind.PERMITTED),
+        event(Kind.CLAIMED),
+        event(Kind.STARTED),
+        event(Kind.APPROVAL_REQUESTED),
+        event(Kind.APPROVAL_INVALIDATED),
+    )
+    assert record.permission is not None
+    assert record.findings[Code.APPROVAL_INVALIDATED].count == 1
 
 
 def test_policy_says_no_and_nothing_moves() -> None:

@@ -151,7 +151,11 @@ def test_the_tree_of_errors_is_whole_and_holds_no_outcome() -> None:
 def test_an_error_says_what_was_wrong_and_what_to_do() -> None:
     error = errors.InvalidInput("The purpose is empty.", remedy="Say in one sentence what it is for.", field="purpose")
     assert str(error) == "The purpose is empty. Say in one sentence what it is for."
-    assert (error.message, error.remedy, error.facts) == ("The purpose is empty.", "Say in one sentence what it is for.", {"field": "purpose"})
+    assert (error.message, error.remedy, error.facts) == (
+        "The purpose is empty.",
+        "Say in one sentence what it is for.",
+        {"field": "purpose"},
+    )
     assert str(errors.Conflict("The task moved on.")) == "The task moved on."
 
 

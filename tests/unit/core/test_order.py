@@ -19,17 +19,32 @@ ARRIVAL = {"last_at"}
 """The one field that says when something came last, and not what was said."""
 SAID = st.one_of(
     st.builds(lambda ref: (Kind.ACCEPTED, {"queue_ref": ref}), st.sampled_from(["q/1", "q/2"])),
-    st.builds(lambda attempt, lease: (Kind.STARTED, {"attempt": attempt, "lease": lease}), st.integers(1, 2), st.sampled_from(["l1", "l2"])),
+    st.builds(
+        lambda attempt, lease: (Kind.STARTED, {"attempt": attempt, "lease": lease}), st.integers(1, 2), st.sampled_from(["l1", "l2"])
+    ),
     st.builds(lambda lease: (Kind.HEARTBEAT, {"lease": lease}), st.sampled_from(["l1", "l2"])),
     st.builds(lambda order: (Kind.OUTPUT, {"order": order}), st.integers(0, 5)),
     st.builds(lambda order, percent: (Kind.PROGRESS, {"order": order, "percent": percent}), st.integers(0, 5), st.integers(0, 100)),
     st.builds(lambda left: (Kind.PART_COMPLETED, {"open": left}), st.sampled_from([[], ["return"]])),
-    st.sampled_from([
-        (Kind.COMMITTED, {}), (Kind.EFFECT, {}), (Kind.SUCCEEDED, {}), (Kind.SUCCEEDED, {"validation": "rejected"}), (Kind.FAILED, {}),
-        (Kind.LOST, {}), (Kind.WAITER_RELEASED, {}), (Kind.CANCEL_ACKNOWLEDGED, {}), (Kind.CANCEL_ACKNOWLEDGED, {"termination": "unwound"}),
-        (Kind.DEADLINE_ELAPSED, {}), (Kind.FAILED, {"category": None}), (Kind.OUTPUT, {"order": "no"}), (Kind.GRANTED, {}), ("run.finished", {}),
-    ]),  # fmt: skip  # a list in lines
-)  # fmt: skip  # one kind a line
+    st.sampled_from(
+        [
+            (Kind.COMMITTED, {}),
+            (Kind.EFFECT, {}),
+            (Kind.SUCCEEDED, {}),
+            (Kind.SUCCEEDED, {"validation": "rejected"}),
+            (Kind.FAILED, {}),
+            (Kind.LOST, {}),
+            (Kind.WAITER_RELEASED, {}),
+            (Kind.CANCEL_ACKNOWLEDGED, {}),
+            (Kind.CANCEL_ACKNOWLEDGED, {"termination": "unwound"}),
+            (Kind.DEADLINE_ELAPSED, {}),
+            (Kind.FAILED, {"category": None}),
+            (Kind.OUTPUT, {"order": "no"}),
+            (Kind.GRANTED, {}),
+            ("run.finished", {}),
+        ]
+    ),
+)
 
 
 def numbered(said: list[tuple[str, dict[str, Any]]], source: str = "worker") -> list[Event]:
@@ -157,6 +172,16 @@ def test_a_release_lets_go_only_what_it_names_and_what_then_shows_no_hole() -> N
     assert [chunk["order"] for chunk in record.output_chunks] == [2, 3]
     assert list(record.held["worker"]) == [7]
     assert record.findings[Code.EVIDENCE_HELD].detail == "worker has not yet said number 5"
+
+
+def test_what_follows_directly_on_a_released_number_is_next() -> None:
+    said = numbered([(Kind.OUTPUT, {"order": order}) for order in range(7)])
+    record = record_of(proposed(), said[6], event(Kind.HOLD_RELEASED, up_to=4))
+    assert record.findings[Code.EVIDENCE_HELD].detail == "worker has not yet said number 5"
+    assert judge(record, said[5]).reason == "sequence: number 5 of worker has not arrived"
+    judge(record, said[4])
+    assert [chunk["order"] for chunk in record.output_chunks] == [4, 5, 6]
+    assert record.skipped == {"worker": ((1, 4),)}
 
 
 def test_a_number_that_comes_after_its_hold_was_released_is_judged_and_not_called_reused() -> None:

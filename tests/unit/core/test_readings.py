@@ -98,7 +98,9 @@ def test_approved_is_not_queued() -> None:
     assert (record.open_approval, record.deadlines) == (None, {})
 
 
-@pytest.mark.parametrize("kind", [Kind.ACCEPTED, Kind.STARTED, Kind.HEARTBEAT, Kind.OUTPUT, Kind.PROGRESS, Kind.PART_COMPLETED, Kind.SUCCEEDED])
+@pytest.mark.parametrize(
+    "kind", [Kind.ACCEPTED, Kind.STARTED, Kind.HEARTBEAT, Kind.OUTPUT, Kind.PROGRESS, Kind.PART_COMPLETED, Kind.SUCCEEDED]
+)
 def test_approved_not_queued_ends_with_the_first_sign_of_dispatch(kind: Kind) -> None:
     assert Code.APPROVED_NOT_QUEUED not in record_of(*APPROVED, event(Kind.CLAIMED), event(kind)).findings
 
@@ -279,7 +281,11 @@ def test_a_heartbeat_of_another_lease_or_attempt_finds_nothing_again(other: dict
 
 @pytest.mark.parametrize(
     ("kind", "expected"),
-    [(Kind.SUCCEEDED, Reconciliation.AS_REPORTED), (Kind.FAILED, Reconciliation.UNKNOWN), (Kind.CANCEL_ACKNOWLEDGED, Reconciliation.UNKNOWN)],
+    [
+        (Kind.SUCCEEDED, Reconciliation.AS_REPORTED),
+        (Kind.FAILED, Reconciliation.UNKNOWN),
+        (Kind.CANCEL_ACKNOWLEDGED, Reconciliation.UNKNOWN),
+    ],
 )
 def test_an_outcome_that_turns_up_closes_that_nobody_knew(kind: Kind, expected: Reconciliation) -> None:
     record = record_of(*path_to(State.RUNNING), event(Kind.LOST), event(kind))
@@ -302,7 +308,7 @@ def test_a_waiter_that_left_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize(("collector", "person"), [("person", True), ("model", False)])
-def test_refused_inputs_await_input_with_the_reason_and_who_collects_it(collector: str, person: bool) -> None:
+def test_refused_inputs_await_input_with_the_reason_and_who_collects_it(*, collector: str, person: bool) -> None:
     record = record_of(proposed(), event(Kind.INPUTS_REJECTED, collector=collector, validation="seat: must be a string"))
     assert record.state is State.AWAITING_INPUT
     assert record.input_request is not None
@@ -471,7 +477,7 @@ def test_a_heartbeat_without_the_lease_of_this_attempt_moves_nothing() -> None:
         ({"inputs": value("other")}, True),
     ],
 )
-def test_other_inputs_than_the_ones_that_stand_are_named(started: dict[str, object], differs: bool) -> None:
+def test_other_inputs_than_the_ones_that_stand_are_named(*, started: dict[str, object], differs: bool) -> None:
     record = record_of(proposed(), event(Kind.STARTED, **started))
     assert (Code.EXECUTED_INPUTS_DIFFER in record.findings) is differs
     assert record.executed_inputs == started.get("inputs")
@@ -537,7 +543,8 @@ def test_a_gap_is_named_once_however_much_output_follows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("late", "code"), [(Kind.ACCEPTED, Code.ACCEPTANCE_NOT_RECORDED), (Kind.STARTED, Code.START_NOT_RECORDED), (Kind.HEARTBEAT, Code.START_NOT_RECORDED)]
+    ("late", "code"),
+    [(Kind.ACCEPTED, Code.ACCEPTANCE_NOT_RECORDED), (Kind.STARTED, Code.START_NOT_RECORDED), (Kind.HEARTBEAT, Code.START_NOT_RECORDED)],
 )
 def test_a_step_that_is_recorded_late_closes_its_gap(late: Kind, code: Code) -> None:
     record = record_of(proposed(), event(Kind.OUTPUT))
@@ -556,7 +563,8 @@ def test_an_unknown_word_is_kept_and_is_neither_success_nor_failure() -> None:
     record = in_state(State.RUNNING)
     unknown = event("run.finished", source="vendor")
     judgement = judge(record, unknown)
-    assert (judgement.verdict, judgement.reason) == (Verdict.NOTED, "unknown: 'run.finished' is not a kind of evidence we know; kept as it came")
+    assert judgement.verdict is Verdict.NOTED
+    assert judgement.reason == "unknown: 'run.finished' is not a kind of evidence we know; kept as it came"
     assert record.findings[Code.UNKNOWN_WORD].refs == (unknown.ref,)
     assert (record.state, record.outcome) == (State.RUNNING, None)
 

@@ -36,7 +36,7 @@ TRIP_OPENED = event(
 )  # fmt: skip  # one fact a line
 TRIP = records(
     child("flight_001", STARTED, SUCCEEDED),
-    child("hotel_001", STARTED, event(Kind.FAILED, category="upstream-unavailable"), event(Kind.RETRY_REQUESTED, new_invocation="inv_hotel_002")),
+    child("hotel_001", STARTED, FAILED, event(Kind.RETRY_REQUESTED, new_invocation="inv_hotel_002")),
     child("hotel_002", ACCEPTED, attempt=2, retry_of="inv_hotel_001"),
     child("rail_001", *CANCELLED),
     child(
@@ -139,7 +139,9 @@ def test_a_task_has_failed_when_no_child_is_active_and_no_retry_is_permitted(wor
 
 
 @given(st.lists(st.sampled_from(list(PATHS)), max_size=6), st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5)))
-def test_a_task_is_never_succeeded_while_a_required_child_is_not_and_was_not_waived(words: list[str], waived: set[int], final: set[int]) -> None:
+def test_a_task_is_never_succeeded_while_a_required_child_is_not_and_not_waived(
+    words: list[str], waived: set[int], final: set[int]
+) -> None:
     children = [child(f"c{place}", *PATHS[word]) for place, word in enumerate(words)]
     task = task_of(OPENED, *(event(Kind.CHILD_WAIVED, child=f"inv_c{place}") for place in waived))
     summary = summarize(task, records(*children), not_retryable=[f"inv_c{place}" for place in final])
@@ -158,7 +160,9 @@ def test_a_waived_child_is_complete_whatever_became_of_it(word: str) -> None:
 
 def test_only_a_person_waives() -> None:
     children = records(child("rail", *CANCELLED))
-    task = task_of(OPENED, event(Kind.CHILD_WAIVED, child="inv_rail", owner=Owner.POLICY), event(Kind.CHILD_WAIVED, child="inv_rail", refusal="no"))
+    task = task_of(
+        OPENED, event(Kind.CHILD_WAIVED, child="inv_rail", owner=Owner.POLICY), event(Kind.CHILD_WAIVED, child="inv_rail", refusal="no")
+    )
     assert summarize(task, children).state is State.CANCELLED
 
 
@@ -278,7 +282,7 @@ def test_a_waiver_covers_the_lineage_whichever_attempt_it_names(named: str) -> N
         ("cancelled", False),
     ],
 )  # fmt: skip  # pairs in lines
-def test_a_dependency_is_resolved_by_success_or_by_a_cancellation_that_a_person_requested(word: str, blocked: bool) -> None:
+def test_a_dependency_is_resolved_by_success_or_by_a_cancellation_that_a_person_requested(*, word: str, blocked: bool) -> None:
     children = records(child("rail", *PATHS[word]), child("after", dependencies=["inv_rail"]))
     assert blocked_by(children["inv_after"], task_of(OPENED), children) == (("inv_rail",) if blocked else ())
 
@@ -333,7 +337,9 @@ def test_dependencies_moved_in_a_circle_still_block() -> None:
 
 def test_an_unknown_dependency_blocks_under_its_own_name_and_each_is_named_once() -> None:
     children = records(
-        child("h1", *PATHS["failed"]), child("h2", attempt=2, retry_of="inv_h1"), child("after", dependencies=["inv_gone", "inv_h1", "inv_h2"])
+        child("h1", *PATHS["failed"]),
+        child("h2", attempt=2, retry_of="inv_h1"),
+        child("after", dependencies=["inv_gone", "inv_h1", "inv_h2"]),
     )
     assert blocked_by(children["inv_after"], task_of(OPENED), children) == ("inv_gone", "inv_h2")
 
@@ -361,7 +367,9 @@ def test_cancelling_one_child_touches_no_sibling() -> None:
 
 def test_a_task_is_opened_once() -> None:
     again = event(Kind.TASK_OPENED, purpose="Something else", synthesis="inv_s")
-    opened = event(Kind.TASK_OPENED, purpose="Book the trip", parent_task="task_0", required_children=["inv_1"], time="2026-11-30T10:00:00Z")
+    opened = event(
+        Kind.TASK_OPENED, purpose="Book the trip", parent_task="task_0", required_children=["inv_1"], time="2026-11-30T10:00:00Z"
+    )
     task = task_of(opened, again)
     assert (task.purpose, task.parent_task, task.synthesis, task.declared) == ("Book the trip", "task_0", "", ("inv_1",))
     assert (task.opened_at, task.version, task.evidence_refs) == ("2026-11-30T10:00:00Z", 2, [opened.ref, again.ref])

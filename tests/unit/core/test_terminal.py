@@ -20,20 +20,20 @@ ENDS = {
     "expired-asking": lambda: record_of(*path_to(State.AWAITING_INPUT), event(Kind.DEADLINE_ELAPSED, deadline="input")),
 }
 LATE = {
-    Kind.EFFECT: {name: Code.LATE_EFFECT for name in ENDS},
-    Kind.COMMITTED: {name: Code.LATE_EFFECT for name in ENDS},
-    Kind.STARTED: {name: Code.STARTED_AFTER_END for name in ENDS},
+    Kind.EFFECT: dict.fromkeys(ENDS, Code.LATE_EFFECT),
+    Kind.COMMITTED: dict.fromkeys(ENDS, Code.LATE_EFFECT),
+    Kind.STARTED: dict.fromkeys(ENDS, Code.STARTED_AFTER_END),
     Kind.SUCCEEDED: {name: Code.CONFLICTING_OUTCOMES if name in {"succeeded", "failed"} else Code.LATE_OUTCOME for name in ENDS},
     Kind.FAILED: {name: Code.CONFLICTING_OUTCOMES if name in {"succeeded", "failed"} else Code.LATE_OUTCOME for name in ENDS},
-    Kind.CANCEL_ACKNOWLEDGED: {name: Code.LATE_CLOSURE for name in ENDS},
-    Kind.CLOSED: {name: Code.LATE_CLOSURE for name in ENDS},
+    Kind.CANCEL_ACKNOWLEDGED: dict.fromkeys(ENDS, Code.LATE_CLOSURE),
+    Kind.CLOSED: dict.fromkeys(ENDS, Code.LATE_CLOSURE),
     **{
         kind: {name: Code.ACTIVITY_AFTER_END for name in ENDS if name not in {"succeeded", "failed"}}
         for kind in (Kind.ACCEPTED, Kind.HEARTBEAT, Kind.PROGRESS, Kind.OUTPUT, Kind.PART_COMPLETED)
     },
-    Kind.RESULT_REJECTED: {name: Code.RESULT_REJECTED for name in ENDS},
-    Kind.GRANTED: {name: Code.DECISION_REFUSED for name in ENDS},
-    Kind.DENIED: {name: Code.DECISION_REFUSED for name in ENDS},
+    Kind.RESULT_REJECTED: dict.fromkeys(ENDS, Code.RESULT_REJECTED),
+    Kind.GRANTED: dict.fromkeys(ENDS, Code.DECISION_REFUSED),
+    Kind.DENIED: dict.fromkeys(ENDS, Code.DECISION_REFUSED),
 }
 """Which late kind raises which finding after which end. Kinds and ends that are not here raise none."""
 
@@ -41,7 +41,8 @@ LATE = {
 def claims(record: InvocationRecord) -> tuple[object, ...]:
     """What a card says about how the attempt went and ended."""
     return (
-        record.state, record.state_refs, tuple(record.moves), record.closure, record.outcome, record.elapsed, record.inputs, record.progress,
+        record.state, record.state_refs, tuple(record.moves), record.closure, record.outcome, record.elapsed, record.inputs,
+        record.progress,
         record.open_parts, record.started_at, record.executor, record.deadlines, record.input_request, record.permission, record.claim,
         [(a.id, a.answer) for a in record.approvals],
     )  # fmt: skip  # one claim after the other

@@ -42,7 +42,7 @@ def test_each_kind_in_each_state_has_a_condition_and_moves_as_its_row_says_or_no
     judgement = judge(record, said)
     if judgement.row is None:
         assert judgement.verdict in {Verdict.NOTED, Verdict.REFUSED}
-        assert judgement.reason or kind in {Kind.TASK_OPENED}
+        assert judgement.reason or kind == Kind.TASK_OPENED
         assert record.state is state
     else:
         assert judgement.row is row
@@ -111,4 +111,3 @@ def test_the_record_says_by_which_row_each_state_was_entered(state: State | None
     record = record_of(*path_to(state))
     assert [move.target for move in record.moves][-1:] == ([state] if state else [])
     assert all(move.basis is Basis.EXPECTED for move in record.moves)
-

@@ -64,6 +64,10 @@ def test_one_of_two_alternative_fields_is_enough(given: str) -> None:
     assert record_of(said).state is State.QUEUED
 
 
+def test_nothing_is_missing_from_a_kind_that_we_do_not_know() -> None:
+    assert missing_fields(event("run.finished")) == ()
+
+
 def test_zero_and_false_are_values() -> None:
     assert missing_fields(event(Kind.OUTPUT, order=0)) == ()
 
@@ -110,7 +114,9 @@ def test_a_field_of_a_wrong_type_is_named_and_believed_by_nobody(kind: str, wron
     assert contents(record) == before
 
 
-@pytest.mark.parametrize(("attribute", "wrong"), [("of_attempt", 0), ("of_attempt", "1"), ("sequence", 0), ("sequence", -3), ("sequence", True)])
+@pytest.mark.parametrize(
+    ("attribute", "wrong"), [("of_attempt", 0), ("of_attempt", "1"), ("sequence", 0), ("sequence", -3), ("sequence", True)]
+)
 def test_an_attempt_or_number_that_is_no_ordinal_is_named_and_nothing_waits_for_it(attribute: str, wrong: Any) -> None:
     record = in_state(State.RUNNING)
     judgement = judge(record, event(Kind.OUTPUT, order=5, **{attribute: wrong}))
@@ -145,7 +151,8 @@ def events(draw: st.DrawFn) -> Event:
     return Event(
         kind=kind, source=draw(st.sampled_from(["a", "b"])), id=draw(st.text(max_size=3)), task_id=TASK, invocation_id="inv_1",
         owner=draw(st.sampled_from([*owners, *Owner])), data=data, sequence=draw(st.none() | st.integers(-1, 5)),
-        attempt=draw(st.none() | st.integers(0, 2)), origin=draw(st.sampled_from(Origin)), refusal=draw(st.sampled_from(["", "", "", "rule: no"])),
+        attempt=draw(st.none() | st.integers(0, 2)), origin=draw(st.sampled_from(Origin)),
+        refusal=draw(st.sampled_from(["", "", "", "rule: no"])),
         time=draw(st.sampled_from([None, "2026-11-30T10:00:00Z"])),
     )  # fmt: skip  # one field after the other
 
