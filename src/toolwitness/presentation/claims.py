@@ -140,8 +140,8 @@ def _succeeded(reading: Reading) -> Iterator[Claim]:
 def _failed(reading: Reading) -> Iterator[Claim]:
     outcome = reading.record.outcome
     if outcome is not None:
-        category = line(outcome.data["category"])
-        yield claim(f"failed {token(outcome.at)}: {reading.plain(outcome.data['detail'])} ({category})", [outcome.ref])
+        said = reading.plain(outcome.data["detail"]).removesuffix(".")
+        yield claim(f"failed {token(outcome.at)}: {said} ({line(outcome.data['category'])})", [outcome.ref])
 
 
 def _cancelled(reading: Reading) -> Iterator[Claim]:

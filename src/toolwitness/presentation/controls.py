@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, cast
 
+from toolwitness.core.states import Consequence
 from toolwitness.core.verdicts import Control
 from toolwitness.policy.retry import Conclusion
 from toolwitness.presentation.facts import asked_amount
@@ -20,7 +21,13 @@ Field = dict[str, Any]
 
 def controls(reading: Reading, offered: Sequence[Control]) -> list[dict[str, Any]]:
     """Give the controls in policy's order; reading, copying and the like are what the card itself is for."""
-    return [_control(reading, control) for control in offered if control.action not in PASSIVE]
+    return [_control(reading, control) for control in offered if control.action not in PASSIVE and _has_a_place(reading, control)]
+
+
+def _has_a_place(reading: Reading, control: Control) -> bool:
+    """Leave out the undo of a call that only reads: there is nothing to undo, and saying so on every card helps nobody."""
+    only_reads = Consequence.READ_ONLY in reading.record.consequences
+    return control.enabled or control.action != "reverse" or not only_reads
 
 
 def _control(reading: Reading, control: Control) -> dict[str, Any]:

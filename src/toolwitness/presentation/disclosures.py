@@ -14,7 +14,7 @@ from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words
 from toolwitness.presentation.reading import OUTPUT_VALUES, Reading, fields, value_ref
 from toolwitness.presentation.times import token
-from toolwitness.presentation.values import SHOWN_BYTES, Text, items_of, members, scalar
+from toolwitness.presentation.values import SHOWN_BYTES, Text, items_of, members, scalar, shape
 from toolwitness.presentation.words import RECONCILIATIONS, counted
 
 Disclosure = dict[str, Any]
@@ -30,7 +30,7 @@ def disclosures(reading: Reading) -> list[Disclosure]:
         *_inputs(reading),
         *_output(reading),
         *_rows("parts", "Parts", _parts(reading)),
-        *_rows("effects", "Effects, and what is known about them", _effects(reading)),
+        *_rows("effects", _effects_title(reading), _effects(reading)),
         *_rows("policy", "What policy asked and answered", _policy(reading)),
         *_rows("lineage", "Attempts and dependencies", _lineage(reading)),
         *_rows("ids", "Ids", _ids(reading)),
@@ -137,8 +137,9 @@ def _result(reading: Reading) -> Iterator[Disclosure]:
     outcome = reading.record.outcome
     if outcome is None or "completed_at" not in outcome.data:
         return
-    summary = outcome.data.get("summary")
-    title = f"Result ({reading.plain(summary)})" if summary else "Result"
+    summary, whole = outcome.data.get("summary"), reading.value(outcome.data.get("result"))
+    about = reading.plain(summary) if summary else shape(whole) if whole else ""
+    title = f"Result ({about})" if about else "Result"
     if outcome.data.get("result") is not None:
         yield _value(reading, "result", title, outcome.data["result"])
     elif outcome.data.get("result_ref"):
@@ -209,6 +210,11 @@ def _output(reading: Reading) -> Iterator[Disclosure]:
 
 def _parts(reading: Reading) -> Rows:
     return [_row(line(part["part"]), reading.plain(part.get("outcome") or "ended")) for part in reading.record.parts]
+
+
+def _effects_title(reading: Reading) -> str:
+    nothing_yet = reading.record.reconciliation is Reconciliation.NOT_EXECUTED and not reading.record.effects
+    return "Effects that are declared beforehand" if nothing_yet else "Effects, and what is known about them"
 
 
 def _effects(reading: Reading) -> Rows:

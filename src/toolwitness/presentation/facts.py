@@ -126,11 +126,17 @@ def _to_decide(reading: Reading, asked: Approval) -> list[Fact]:
     shown += _out_of_view(reading, asked, scope)
     if not isinstance(asked.data["scope"], Mapping):
         shown.append(fact("Covers", _listed(reading, asked.data["scope"]), [asked.ref]))
-    shown.append(fact("What it does", line(asked.data["consequence_summary"]), [asked.ref]))
+    shown.append(fact("What it does", _consequence(reading, asked), [asked.ref]))
     shown += _point_of_no_return(reading)
     eligible = [_eligible(reading, str(name)) for name in items_of(asked.data.get("eligible")) if not str(name).startswith("not:")]
     shown.append(fact("Who may answer", joined(eligible, "or") or reading.who(asked.data["authority"]), [asked.ref]))
     return shown
+
+
+def _consequence(reading: Reading, asked: Approval) -> str:
+    """Say what the call does to the world; the boundary that policy repeats there has a line of its own."""
+    repeated = f"; cannot be called back after: {reading.record.proposal.get('commitment_boundary')}"
+    return line(str(asked.data["consequence_summary"]).removesuffix(repeated))
 
 
 def _term(name: str) -> str:
@@ -169,7 +175,8 @@ def _point_of_no_return(reading: Reading) -> Iterator[Fact]:
     recovery = proposal.get("recovery")
     after = cast("Mapping[str, Any]", recovery).get("after_commitment") if isinstance(recovery, Mapping) else recovery
     rest = f". After that: {_listed(reading, after)}" if after else ""
-    yield fact("Point of no return", f"{line(boundary)}{rest}", reading.proposal_refs)
+    where = line(boundary).removesuffix(".") if rest else line(boundary)
+    yield fact("Point of no return", f"{where}{rest}", reading.proposal_refs)
 
 
 def _draft(reading: Reading) -> list[Fact]:

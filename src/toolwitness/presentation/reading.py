@@ -150,7 +150,7 @@ class Reading:
 
     def own(self, sentence: str) -> str:
         """Make a sentence of ours from another room ready for a person: times as tokens, other calls by their names."""
-        named = tokens_in(line(sentence))
+        named = tokens_in(line(_spelled(sentence)))
         if self.viewer:
             named = re.sub(rf"\bby {re.escape(line(self.viewer))}(?!\w)", "by you", named)
         for target in self.links:
@@ -185,6 +185,18 @@ class Reading:
             if recorded.event.kind == Kind.VALUE_ERASED and said.get("value_ref") == ref:
                 return f"erased by {self.who(said.get('by'))}: {line(said.get('reason') or 'no reason was given')}"
         return f"not on this card; kept in the record as value {line(ref)}"
+
+
+_RULE: Final = re.compile(r"([a-z]+(?:-[a-z]+)*): (.+)", re.DOTALL)
+
+
+def _spelled(reason: str) -> str:
+    """Write the rule before a reason in words, and leave it out where the reason begins with the same word."""
+    ruled = _RULE.fullmatch(reason)
+    if ruled is None:
+        return reason
+    rule, rest = ruled[1].replace("-", " "), ruled[2]
+    return rest if rest.split(" ")[0] == rule.split(" ")[0] else f"{rule}: {rest}"
 
 
 def fields(recorded: RecordedEvent | None) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from toolwitness.presentation.foreign import line
 SHOWN_BYTES: Final = 64 * 1024
 """How much of a value goes onto a card; the whole stays in the record."""
 _READ_LEVELS: Final = 40
+_LISTS_NAMED: Final = 4
 REDACTED: Final = "(not shown, by policy)"
 
 
@@ -125,6 +126,22 @@ def members(parsed: Any) -> tuple[tuple[str, Any], ...]:
 def pairs_of(value: Any) -> dict[str, Any]:
     """Give an object's members by name, whether it was parsed from a value or is a plain field; empty for anything else."""
     return dict(_pairs(value) or ())
+
+
+def shape(text: Text) -> str:
+    """Say in a few words what a value holds: the lists in it and how long they are, else how much of what."""
+    if not text.is_json:
+        return f"{len(text.text)} characters" if text.complete else f"{text.size} bytes"
+    if isinstance(text.parsed, list):
+        count = len(cast("list[Any]", text.parsed))
+        return "1 entry" if count == 1 else f"{count} entries"
+    held = members(cast("object", text.parsed))
+    lists = [f"{line(name, cut_at=30)}: {len(cast('list[Any]', inner))}" for name, inner in held if isinstance(inner, list)]
+    if lists:
+        return ", ".join(lists[:_LISTS_NAMED])
+    if held:
+        return "1 field" if len(held) == 1 else f"{len(held)} fields"
+    return ""
 
 
 def scalar(value: Any, *, cut_at: int = 300) -> str:

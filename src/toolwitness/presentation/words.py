@@ -112,7 +112,7 @@ FINDINGS: Final = MappingProxyType({
     Code.ACTIVITY_AFTER_END: FindingWords("It was seen at work after its end.", "The record keeps its end; it may still run, and what it does must be reconciled."),
     Code.OUTCOME_UNKNOWN: FindingWords("Nobody knows how it ended.", "Contact was lost. It may have finished, failed, or still run."),
     Code.WAITER_GONE: FindingWords("Nobody waits for it any more.", "That proves nothing about the tool: it may still run."),
-    Code.COMPLETED_DESPITE_CANCEL: FindingWords("It succeeded although its cancellation was requested.", "The request came too late or was ignored; what it did stands."),
+    Code.COMPLETED_DESPITE_CANCEL: FindingWords("It succeeded although its cancellation was requested.", "The request did not stop it; what it did stands."),
     Code.EFFECT_AFTER_CANCEL: FindingWords("Something happened after its cancellation was requested.", "A request stops nothing by itself; what happened stands."),
     Code.CANCEL_UNACKNOWLEDGED: FindingWords("Nobody has confirmed the cancellation.", "It is taken to run until its executor says otherwise."),
     Code.CANNOT_BE_STOPPED: FindingWords("It cannot be stopped.", "What it does is still recorded."),

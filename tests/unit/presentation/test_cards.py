@@ -685,6 +685,22 @@ def test_controls_are_named_for_what_they_do() -> None:
     assert control_of("waive_child")["label"] == "Waive"
 
 
+def test_a_call_that_only_reads_has_no_undo_to_be_off() -> None:
+    off = [Control(action="reverse", enabled=False, rule="no-inverse", reason="this tool names no inverse")]
+    for classes, expected in ((["read-only"], []), (["externally-visible"], ["Undo"])):
+        scene = Scene()
+        scene.proposed(0, consequences=classes)
+        assert [control["label"] for control in scene.card(controls=off)["controls"]] == expected
+
+
+def test_the_rule_before_a_reason_is_spelled_in_words() -> None:
+    for reason, expected in (
+        ("already-answered: granted by ann", "already answered: granted by ann"), ("already-answered: already granted", "already granted"),
+        ("no rule here", "no rule here"),
+    ):  # fmt: skip  # a table
+        assert control_of("deny", enabled="no", reason=reason)["why"] == expected
+
+
 def test_a_control_that_is_off_says_why_and_offers_no_form() -> None:
     off = control_of("deny", enabled="no", reason="requested by ann at 2026-11-30T12:00:00Z", viewer="ann")
     assert (off["why"], off["fields"], off["style"]) == ("requested by you at ⟦2026-11-30T12:00:00.000Z⟧", [], "plain")

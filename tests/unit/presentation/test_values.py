@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolwitness.presentation.values import SHOWN_BYTES, Members, Number, members, pairs_of, read, redacted, scalar, written
+from toolwitness.presentation.values import SHOWN_BYTES, Members, Number, members, pairs_of, read, redacted, scalar, shape, written
 
 
 def test_numbers_keep_every_digit_and_nan_stays_nan() -> None:
@@ -79,6 +79,18 @@ def test_a_value_in_which_nothing_can_be_found_is_not_shown_where_policy_redacts
     text = redacted(read(b"number=4111"), ["/number"])
     assert (text.text, text.complete) == ("", False)
     assert "none of it is shown" in text.note
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b'{"options":[1,2],"fees":[],"n":1}', "options: 2, fees: 0"), (b"[1]", "1 entry"), (b"[1,2]", "2 entries"),
+        (b'{"n":1}', "1 field"),
+        (b'{"n":1,"m":2}', "2 fields"), (b"{}", ""), (b"7", ""), (b"not json", "8 characters"), (b"x" * 70_000, "70000 bytes"),
+    ],
+)  # fmt: skip  # a table
+def test_a_value_says_in_a_few_words_what_it_holds(raw: bytes, expected: str) -> None:
+    assert shape(read(raw)) == expected
 
 
 def test_members_are_those_of_objects_only() -> None:
