@@ -128,15 +128,19 @@ def pairs_of(value: Any) -> dict[str, Any]:
     return dict(_pairs(value) or ())
 
 
+def _length(value: Any) -> int | None:
+    return len(cast("list[Any]", value)) if isinstance(value, list) else None
+
+
 def shape(text: Text) -> str:
     """Say in a few words what a value holds: the lists in it and how long they are, else how much of what."""
     if not text.is_json:
         return f"{len(text.text)} characters" if text.complete else f"{text.size} bytes"
-    if isinstance(text.parsed, list):
-        count = len(cast("list[Any]", text.parsed))
+    count = _length(text.parsed)
+    if count is not None:
         return "1 entry" if count == 1 else f"{count} entries"
-    held = members(cast("object", text.parsed))
-    lists = [f"{line(name, cut_at=30)}: {len(cast('list[Any]', inner))}" for name, inner in held if isinstance(inner, list)]
+    held = members(text.parsed)
+    lists = [f"{line(name, cut_at=30)}: {length}" for name, inner in held if (length := _length(inner)) is not None]
     if lists:
         return ", ".join(lists[:_LISTS_NAMED])
     if held:
