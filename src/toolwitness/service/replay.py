@@ -1,14 +1,14 @@
 """Replay a capture: rows of a recorded run → evidence in a ledger → documents and events as one JSON object.
 
-Nothing here knows a framework, a file or a kind of ledger: the rows are lines of bytes, what reads them is a ``RowReader``, and both ledger and
-reader are handed in. So the runner lies with the commands, above the ports and below everything that knows a framework; ``bootstrap`` puts the
-three together. It cannot lie in ``adapters``, whose rooms are strangers to one another.
+Nothing here knows a framework, a file or a kind of ledger: the rows are lines of bytes, what reads them is a ``RowReader``, and both ledger
+and reader are handed in. So the runner lies with the commands, above the ports and below everything that knows a framework; ``bootstrap``
+puts the three together. It cannot lie in ``adapters``, whose rooms are strangers to one another.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from toolwitness.contract.document import build_invocation_document, build_task_document
 from toolwitness.contract.envelope import encode_recorded
@@ -85,12 +85,13 @@ def read_rows(lines: Iterable[bytes]) -> Iterator[Row | Unread]:
         if not line.strip():
             continue
         parsed = parse(line, expect="object")
-        if not parsed.is_whole or not isinstance(parsed.value, dict):
+        value: object = parsed.value
+        if not parsed.is_whole or not isinstance(value, dict):
             why = "; ".join(f"{problem.code}: {problem.detail}" for problem in parsed.problems) or "not an object"
             yield Unread(number, f"the line is not a row of a capture ({why})")
             continue
-        members = parsed.value if isinstance(parsed.value.get("seq"), int) else {**parsed.value, "seq": number}
-        yield Row(number, members, line.rstrip(b"\r\n"))
+        members = cast("dict[str, Any]", value)
+        yield Row(number, members if isinstance(members.get("seq"), int) else {**members, "seq": number}, line.rstrip(b"\r\n"))
 
 
 async def replay(
@@ -153,13 +154,17 @@ async def _result(ledger: Ledger) -> dict[str, Any]:
 
 
 async def _values(ledger: Ledger, cited: Iterable[Any]) -> dict[str, bytes]:
-    refs = [ref for one in cited if isinstance(one, Mapping) for ref in (one.get("ref"), _ref(one.get("text"))) if isinstance(ref, str)]
+    refs = [ref for one in cited for ref in (_ref(one), _ref(_member(one, "text"))) if isinstance(ref, str)]
     found = {ref: await ledger.value(ref) for ref in refs if ref.startswith("val_")}
     return {ref: value for ref, value in found.items() if value is not None}
 
 
 def _ref(value: Any) -> Any:
-    return value.get("ref") if isinstance(value, Mapping) else None
+    return _member(value, "ref")
+
+
+def _member(value: Any, name: str) -> Any:
+    return cast("Mapping[str, Any]", value).get(name) if isinstance(value, Mapping) else None
 
 
 def _event(recorded: Recorded) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""What whole evidence in a Pydantic AI capture allows a record to claim; written apart from the adapter, from the framework's documentation.
+"""What whole evidence in a Pydantic AI capture allows a record to claim; written apart from the adapter, from the framework's own words.
 
 Used with ``scoring``: an expectation that the record does not meet is a missed claim.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from toolwitness.testing.scoring import Claims, Expectation, Row
@@ -64,7 +64,8 @@ def _result(kind: str, event: Row, rows: Sequence[Row]) -> tuple[str, str]:
     """Read one row as the end of a call, in the strongest words that it carries."""
     if kind == "FunctionToolResultEvent":
         part = event["part"]
-        return str(part["tool_call_id"]), _end(str(part.get("outcome")), part.get("content"), (part.get("retry") or {}).get("cause"))
+        retry: Row = part.get("retry") or {}
+        return str(part["tool_call_id"]), _end(str(part.get("outcome")), part.get("content"), retry.get("cause"))
     if kind == "vercel:tool-output-available":
         return str(event["toolCallId"]), _end("success", event.get("output"))
     if kind == "vercel:tool-output-error":
@@ -93,7 +94,7 @@ def _end(outcome: str, content: Any, cause: str | None = None) -> str:
     return {"success": "succeeded", "failed": "failed", "retried": "failed", "denied": "denied"}.get(outcome, "")
 
 
-def _ended(end: str):  # noqa: ANN202 -- a test on claims
+def _ended(end: str) -> Callable[[Claims], bool]:
     states = {
         "succeeded": {"succeeded"}, "failed": {"failed"}, "timed out": {"expired", "failed"}, "denied": {"cancelled"},
         "refused": {"awaiting_input", "cancelled", "failed"},
@@ -109,7 +110,7 @@ def _ended(end: str):  # noqa: ANN202 -- a test on claims
     return made
 
 
-def _counts(starts: int):  # noqa: ANN202 -- a test on claims
+def _counts(starts: int) -> Callable[[Claims], bool]:
     return lambda claims: claims.starts == starts
 
 
@@ -120,7 +121,8 @@ def _cancelled(rows: Sequence[Row], ends: Mapping[str, list[str]], waiting: set[
             continue
         before = [r for r in rows[:place] if r.get("src") == "runtime"]
         begun = {c for r in before for c in [_taken_up(str(r.get("kind")), r.get("event"))] if c}
-        ended = {c for r in before for c, end in [_result(str(r.get("kind")), r["event"], rows) if isinstance(r.get("event"), Mapping) else ("", "")] if end}
+        told = [_result(str(r.get("kind")), r["event"], rows) for r in before if isinstance(r.get("event"), Mapping)]
+        ended = {call for call, end in told if end}
         for call in begun - ended - waiting:
             yield Expectation(call, "cancellation requested", lambda claims: bool(claims.told("cancellation.requested")))
 

@@ -1,8 +1,8 @@
 """The judge of a replay: what a record claims, against what the tool bodies really did.
 
-A capture holds rows of ``truth`` that the tools wrote themselves; no adapter sees them. A *false claim* is a record that says more than the truth
-allows. A *missed claim* is the opposite: the stream held whole evidence and the record does not use it. Calls without truth are unscored and
-counted as such. The judge knows no framework and no adapter: what whole evidence allows is handed to it (``allowed``).
+A capture holds rows of ``truth`` that the tools wrote themselves; no adapter sees them. A *false claim* is a record that says more than the
+truth allows. A *missed claim* is the opposite: the stream held whole evidence and the record does not use it. Calls without truth are unscored
+and counted as such. The judge knows no framework and no adapter: what whole evidence allows is handed to it (``allowed``).
 """
 
 from collections import Counter
@@ -130,7 +130,7 @@ def claims_of(result: Mapping[str, Any]) -> list[Claims]:
     """Sort the documents and events of a replay by the provider's id of the call."""
     found: dict[str, Claims] = {}
     for document in result["invocations"]:
-        correlation = document.get("correlation") or [{}]
+        correlation: list[dict[str, Any]] = document.get("correlation") or [{}]
         call = str(correlation[0].get("providerCallId") or document["identity"]["invocationId"])
         mine = found.setdefault(call, Claims(call=call, tool=str(document["tool"] or ""), documents=[], events=[]))
         mine.documents.append(document)
@@ -147,11 +147,11 @@ def episodes(rows: Sequence[Row], calls: Sequence[tuple[str, str]]) -> dict[str,
     for row in rows:
         if row.get("src") != "truth":
             continue
-        event = row.get("event") if isinstance(row.get("event"), Mapping) else {}
+        event: Row = row.get("event") or {}
         kind = str(row.get("kind") or "")
-        tool = str((event or {}).get("tool") or kind.removeprefix("SIDE EFFECT ").split(" ")[0])
-        call = str((event or {}).get("id") or "") or _by_order(found, calls, tool, kind)
-        paused = kind == "raise" and (event or {}).get("exc") in {"ApprovalRequired", "CallDeferred"}
+        tool = str(event.get("tool") or kind.removeprefix("SIDE EFFECT ").split(" ")[0])
+        call = str(event.get("id") or "") or _by_order(found, calls, tool, kind)
+        paused = kind == "raise" and event.get("exc") in {"ApprovalRequired", "CallDeferred"}
         _write(found.setdefault(call, []), "pause" if paused else kind)
     for call, runs in found.items():
         for run in runs:
@@ -181,12 +181,13 @@ def _by_order(found: Mapping[str, list[Episode]], calls: Sequence[tuple[str, str
 
 
 def _has_result(rows: Sequence[Row], call: str) -> bool:
-    return any(row.get("src") == "runtime" and "esult" in str(row.get("kind")) + _result_words(row) and call in str(row.get("event")) for row in rows)
+    return any(
+        row.get("src") == "runtime" and call in str(row.get("event")) and str(row.get("kind")) in _RESULTS
+        for row in rows
+    )  # fmt: skip  # one condition
 
 
-def _result_words(row: Row) -> str:
-    kind = str(row.get("kind"))
-    return "result" if kind in {"hook.RETURNED", "agui:TOOL_CALL_RESULT", "vercel:tool-output-available"} else ""
+_RESULTS: Final = frozenset({"FunctionToolResultEvent", "hook.RETURNED", "agui:TOOL_CALL_RESULT", "vercel:tool-output-available"})
 
 
 # ── false claims ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -252,7 +253,8 @@ def _false_decisions(claims: Claims, rows: Sequence[Row]) -> list[str]:
     """Name approvals and denials that nobody made."""
     found: list[str] = []
     outside = " ".join(f"{row.get('kind')} {row.get('event')}" for row in rows if row.get("src") == "driver").lower()
-    inside = " ".join(str(row.get("event")) for row in rows if row.get("src") == "runtime" and claims.call in str(row.get("event"))).lower()
+    seen = (str(row.get("event")) for row in rows if row.get("src") == "runtime")
+    inside = " ".join(event for event in seen if claims.call in event).lower()
     granted = any(word in outside for word in ("approv", "true")) or "'approved': true" in inside or f"'{claims.call.lower()}': true" in inside
     granted = granted or "tool-approved" in inside
     denied = any(word in outside for word in ("den", "false")) or "denied" in inside

@@ -1,14 +1,14 @@
 """Every call that a capture has shown: which one a word is about, and what proposals, requests and decisions amount to.
 
-The three surfaces of the framework (its own events, AG-UI, the Vercel AI stream), its in-process hooks and the outside all speak to the same
-book. A call event is never a start: it precedes approvals, and every call of a batch before the first has run.
+The three surfaces of the framework (its own events, AG-UI, the Vercel AI stream), its in-process hooks and the outside all speak to the
+same book. A call event is never a start: it precedes approvals, and every call of a batch before the first has run.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolwitness.adapters.pydantic_ai.pen import UNRECORDED, Pen, exact
+from toolwitness.adapters.pydantic_ai.reading import items, members
 from toolwitness.core.evidence import Kind
 from toolwitness.core.states import ClosureKind
 
@@ -275,6 +275,5 @@ def _waits(call: Call) -> bool:
 
 def _fields(details: Any) -> list[str]:
     """Name the fields that validation errors are about."""
-    errors: Iterable[Any] = details if isinstance(details, list) else ()
-    named = [error.get("loc") for error in errors if isinstance(error, Mapping)]
-    return sorted({str(loc[0]) for loc in named if isinstance(loc, list) and loc})
+    named = [items(members(error).get("loc")) for error in items(details)]
+    return sorted({str(loc[0]) for loc in named if loc})

@@ -1,17 +1,17 @@
 """The desk's side of a recorded agent: proposals, approvals, permits, bodies. It knows our rooms and not one word of the framework.
 
-A call is found again by the conversation and the provider's id, also from another process: the task's id follows from the conversation's, and
-the proposal carries the provider's id. A body runs under the guard that the local runtime uses, so that one call of a parallel batch can be
-stopped alone and its real end is what is recorded.
+A call is found again by the conversation and the provider's id, also from another process: the task's id follows from the conversation's,
+and the proposal carries the provider's id. A body runs under the guard that the local runtime uses too, so that one call of a parallel batch
+can be stopped alone and its real end is what is recorded.
 """
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from toolwitness.adapters.pydantic_ai.calls import FRAMEWORK
 from toolwitness.adapters.pydantic_ai.pen import stable
@@ -19,15 +19,13 @@ from toolwitness.core.errors import Conflict
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, ClosureKind, Owner, State
-from toolwitness.core.verdicts import Actor, PolicyVerdict
+from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.ports import Draft
 from toolwitness.runtime.body import Body
 from toolwitness.service.claim import claim
 from toolwitness.service.propose import governed_by, open_task
 from toolwitness.service.submit import approval_draft, submit
 from toolwitness.service.workplace import Workplace, make_draft, read
-
-RUN: Final = Actor(id=f"{FRAMEWORK} run", name="the run that proposed it")
 
 
 class DeskLike(Protocol):
@@ -144,15 +142,17 @@ class DeskSide:
             attempt=attempt, tenant=self.desk.tenant, time=self.place.stamp(), data=data,
         )  # fmt: skip  # facts in lines
 
-    async def _say(self, record: InvocationRecord, kind: Kind, data: Mapping[str, Any], *, values: Mapping[str, bytes] | None = None) -> None:
+    async def _say(
+        self, record: InvocationRecord, kind: Kind, data: Mapping[str, Any], *, values: Mapping[str, bytes] | None = None
+    ) -> None:
         """Record what the framework was seen to do with a call."""
         draft = Draft(event=self._event(kind, record.task_id, record.id, data, attempt=record.attempt), values=values or {})
         await self.place.ledger.append(record.task_id, [draft])
 
     def _withdrawal(self, record: InvocationRecord, reason: str, *, replaced_by: str = "") -> Draft:
         facts = {
-            "kind": str(ClosureKind.WITHDRAWN), "initiator": "proposer", "scope": "this invocation", "reason": reason, "at": self.place.stamp(),
-            "replaced_by": replaced_by or None, "owner_name": FRAMEWORK,
+            "kind": str(ClosureKind.WITHDRAWN), "initiator": "proposer", "scope": "this invocation", "reason": reason,
+            "at": self.place.stamp(), "replaced_by": replaced_by or None, "owner_name": FRAMEWORK,
         }  # fmt: skip  # facts in lines
         return make_draft(self.place, record, Kind.CLOSED, facts, once_key=f"dispatch:{record.id}")
 
@@ -163,11 +163,12 @@ class DeskSide:
         if same_json(await self.standing(record), inputs):
             return
         facts = {"inputs_digest": "as recorded with the inputs", "checked_by": FRAMEWORK}
-        await self.place.ledger.append(record.task_id, [make_draft(self.place, record, Kind.INPUTS_ACCEPTED, facts, values={"inputs": inputs})])
+        draft = make_draft(self.place, record, Kind.INPUTS_ACCEPTED, facts, values={"inputs": inputs})
+        await self.place.ledger.append(record.task_id, [draft])
 
     async def reject_inputs(self, record: InvocationRecord, why: str, problems: bytes | None = None) -> None:
         """Record that the framework did not accept the inputs and asks the model."""
-        facts = {"validation": why, "collector": "model", "unresolved": []}
+        facts: dict[str, Any] = {"validation": why, "collector": "model", "unresolved": []}
         values = {"problems": problems} if problems is not None else {}
         await self.place.ledger.append(record.task_id, [make_draft(self.place, record, Kind.INPUTS_REJECTED, facts, values=values)])
 
@@ -222,7 +223,7 @@ class DeskSide:
     # ── bodies ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @asynccontextmanager
-    async def holding(self, invocation_id: str, body: Body) -> AsyncIterator[None]:
+    async def holding(self, invocation_id: str, body: Body) -> AsyncGenerator[None]:
         """Pass cancellation requests for this call, and for no other, on to its body."""
         self._bodies[invocation_id] = body
         try:
@@ -242,7 +243,7 @@ class DeskSide:
     # ── news ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @asynccontextmanager
-    async def _following(self) -> AsyncIterator[None]:
+    async def _following(self) -> AsyncGenerator[None]:
         """Follow the ledger while anybody here waits for it."""
         self._followed += 1
         if self._follower is None:
@@ -252,8 +253,9 @@ class DeskSide:
             yield
         finally:
             self._followed -= 1
-            if self._followed == 0 and self._follower is not None:
-                self._follower.cancel()
+            follower = self._follower
+            if self._followed == 0 and follower:
+                follower.cancel()
                 self._follower = None
 
     async def _follow(self, after: int) -> None:

@@ -1,8 +1,8 @@
 """Runs one body of the framework under the guard that every body gets, and records what it was seen to do.
 
-Three kinds of body. An async function runs in a task of its own: it can be stopped alone, and is cancelled only when that task has ended. A sync
-function runs in a thread: a request cannot stop it, the run may go away, and the record stays open until the thread ends. Whatever runs
-elsewhere can only be left: then the outcome is unknown.
+Three kinds of body. An async function runs in a task of its own: it can be stopped alone, and is cancelled only when that task has ended. A
+sync function runs in a thread: a request cannot stop it, the run may go away, and the record stays open until the thread ends. Whatever
+runs elsewhere can only be left: then the outcome is unknown.
 """
 
 import re
@@ -60,7 +60,8 @@ class Guard:
         """Run the body to its real end.
 
         Raises:
-            asyncio.CancelledError: the run's own. A body in a task has ended by then; one in a thread goes on, and its end is recorded when it comes.
+            asyncio.CancelledError: the run's own. A body in a task has ended by then; one in a thread goes on, and its end is recorded
+                when it comes.
         """
         in_thread = self._support is Support.THREAD
         body = Body(
@@ -105,7 +106,8 @@ class Guard:
             await self._timed_out(text, at)
         elif name in _CATEGORIES:
             category, detail = _CATEGORIES[name]
-            facts = {"category": category, "detail": detail, "evidence_ref": f"raised:{name}", "retryable": "yes" if category == "retry-asked" else "unknown"}
+            retryable = "yes" if category == "retry-asked" else "unknown"
+            facts = {"category": category, "detail": detail, "evidence_ref": f"raised:{name}", "retryable": retryable}
             await say(Kind.FAILED, facts, at=at, values={"exception": text.encode("utf-8", "surrogatepass")})
         else:
             await self._reporter(fact)
@@ -114,7 +116,10 @@ class Guard:
         """Record the framework's own time limit: an async body was stopped by it; a thread goes on."""
         limit = text.removeprefix("Timed out after ").removesuffix(".")
         if self._support is Support.TASK:
-            facts = {"category": "timeout", "detail": f"It was stopped after {limit}.", "evidence_ref": "raised:ToolRetryError", "retryable": "yes"}
+            facts = {
+                "category": "timeout", "detail": f"It was stopped after {limit}.", "evidence_ref": "raised:ToolRetryError",
+                "retryable": "yes",
+            }  # fmt: skip  # facts in lines
             await self._reporter.say(Kind.FAILED, facts, at=at, values={"exception": text.encode()})
             return
         facts = {"deadline": str(Deadline.RESULT), "declared_at": f"{limit} after the start", "judged_at": at}

@@ -1,7 +1,7 @@
 """Pydantic AI's words → our evidence: the table.
 
-Every word that a capture of this framework can hold stands here once: what it says (evidence kinds), by which of its fields, what it leaves
-out, and, where it deliberately says nothing, why. The reader looks its handlers up by these names, and the docs page is made from this file.
+Every word that a capture of this framework can hold stands here once: what it says (evidence kinds), by which of its fields, what it
+leaves out, and, where it deliberately says nothing, why. The reader's handlers go by these names, and the docs page is made from this file.
 Measured with pydantic-ai 2.68; the behaviour behind each row is in the framework's source, the doubts are in the captures.
 """
 
@@ -32,7 +32,10 @@ NATIVE: Final = (
     Word("PartDeltaEvent", (), "the model writes on", "as above"),
     Word("PartEndEvent", (K.PROPOSED,), "part_kind tool-call: tool_name, args, tool_call_id", "purpose, consequence, owner"),
     Word("PartEndEvent other", (), "text, thinking, files, compaction: no tool call"),
-    Word("FunctionToolCallEvent", (K.PROPOSED,), "a call whose part was not streamed", "a start: it precedes approvals and every call of a batch"),
+    Word(
+        "FunctionToolCallEvent", (K.PROPOSED,), "a call whose part was not streamed",
+        "a start: it precedes approvals, and every call of a batch before the first has run",
+    ),
     Word(
         "FunctionToolCallEvent args_valid=false", (K.INPUTS_REJECTED,), "args_valid",
         "why: the result says it; the model is asked again, not a person",
@@ -42,7 +45,10 @@ NATIVE: Final = (
         "who approved, and when; the arguments shown are the proposed ones even where others were approved",
     ),
     Word("OutputToolCallEvent", (K.PROPOSED,), "the model hands in its final answer through a tool", "a start"),
-    Word("DeferredToolRequestsEvent approvals", (K.APPROVAL_REQUESTED,), "requests.approvals", "a deadline, who may approve, the consequence"),
+    Word(
+        "DeferredToolRequestsEvent approvals", (K.APPROVAL_REQUESTED,), "requests.approvals",
+        "a deadline, who may approve, the consequence",
+    ),
     Word("DeferredToolRequestsEvent calls", (K.INPUT_REQUIRED,), "requests.calls and their kind: question or external", "a schema"),
     Word(
         "DeferredToolResultsEvent", (K.GRANTED, K.DENIED, K.INPUTS_EDITED, K.INPUT_SUPPLIED),
@@ -51,8 +57,14 @@ NATIVE: Final = (
     Word("FunctionToolResultEvent success", (K.SUCCEEDED,), "outcome, content, timestamp", "a start; the validation of the result"),
     Word("FunctionToolResultEvent success, again", (K.STARTED, K.SUCCEEDED), "a second result after the call was taken up a second time"),
     Word("FunctionToolResultEvent not executed", (K.CLOSED,), "the framework's own text: a final result was already processed"),
-    Word("FunctionToolResultEvent answered", (K.INPUT_SUPPLIED, K.CLOSED), "args_valid null after a question: a person's answer is the result"),
-    Word("FunctionToolResultEvent supplied", (K.SUCCEEDED,), "args_valid null after an external call: its result came from outside", "who ran it"),
+    Word(
+        "FunctionToolResultEvent answered", (K.INPUT_SUPPLIED, K.CLOSED),
+        "args_valid null after a question: a person's answer is the result",
+    ),
+    Word(
+        "FunctionToolResultEvent supplied", (K.SUCCEEDED,), "args_valid null after an external call: its result came from outside",
+        "who ran it",
+    ),
     Word("FunctionToolResultEvent failed", (K.FAILED,), "outcome failed or retried, retry.cause", "a stable category of its own"),
     Word("FunctionToolResultEvent refused", (K.INPUTS_REJECTED,), "args_valid false, or cause unknown_tool or unavailable_tool"),
     Word(
@@ -66,7 +78,10 @@ NATIVE: Final = (
     ),
     Word("OutputToolResultEvent", (K.SUCCEEDED,), "the final answer was taken"),
     Word("CustomEvent", (K.PROGRESS,), "any event that a tool emitted: stamped with tool_call_id", "a start before the first of them"),
-    Word("AgentRunResultEvent", (K.APPROVAL_REQUESTED, K.INPUT_REQUIRED, K.CLOSED), "a deferred output not yet seen; refused calls left unreplaced"),
+    Word(
+        "AgentRunResultEvent", (K.APPROVAL_REQUESTED, K.INPUT_REQUIRED, K.CLOSED),
+        "a deferred output not yet seen; refused calls left unreplaced",
+    ),
     Word("FinalResultEvent", (), "the model's final answer begins"),
     Word("EnqueuedMessagesEvent", (), "a message for the model"),
     Word("ToolAvailabilityDeltaEvent", (), "which tools the model may call"),
@@ -94,7 +109,10 @@ AGUI: Final = (
     Word("agui:TOOL_CALL_START", (), "the model begins a call"),
     Word("agui:TOOL_CALL_ARGS", (), "the model writes arguments"),
     Word("agui:TOOL_CALL_END", (K.PROPOSED,), "the arguments are complete", "a start, or any end: the model has finished writing"),
-    Word("agui:TOOL_CALL_RESULT", (K.SUCCEEDED,), "only with a stream that marks other outcomes and no mark after it", "the outcome itself"),
+    Word(
+        "agui:TOOL_CALL_RESULT", (K.SUCCEEDED,), "only in a stream that marks other outcomes, and with no mark after it",
+        "the outcome itself",
+    ),
     Word(
         "agui:TOOL_CALL_RESULT marked", (K.FAILED, K.CLOSED, K.INPUTS_REJECTED, K.DEADLINE_ELAPSED, K.WAITER_RELEASED),
         "the outcome in the REASONING_ENCRYPTED_VALUE that follows",
@@ -103,7 +121,9 @@ AGUI: Final = (
     Word("agui:RUN_FINISHED interrupt", (K.APPROVAL_REQUESTED,), "outcome.interrupts", "a deadline: expiresAt is never set"),
     Word("agui:RUN_FINISHED pending", (K.INPUT_REQUIRED,), "outcome.pendingToolCallIds"),
     Word("agui:RUN_FINISHED", (), "the run ended"),
-    Word("agui:RUN_ERROR", (K.WAITER_RELEASED,), "the run ended by an error", "which call raised it: all open ones are marked failed alike"),
+    Word(
+        "agui:RUN_ERROR", (K.WAITER_RELEASED,), "the run ended by an error", "which call raised it: all open ones are marked failed alike",
+    ),
     Word("agui:RUN_STARTED", (), "a run begins"),
     Word("agui:CUSTOM", (), "an event of the application", "the call it belongs to, so it is nobody's progress"),
     Word("agui:TEXT_MESSAGE_START", (), "text"),
@@ -159,7 +179,10 @@ VERCEL: Final = (
 """The framework's stream for the Vercel AI SDK."""
 
 OUTSIDE: Final = (
-    Word("driver cancel", (K.CANCEL_REQUESTED,), "a token or a task was cancelled from outside", "which call was meant: the scope is the run"),
+    Word(
+        "driver cancel", (K.CANCEL_REQUESTED,), "a token or a task was cancelled from outside",
+        "which call was meant: the scope is the run",
+    ),
     Word("driver approve", (K.GRANTED,), "a decision on the one approval that waits, or on the one it names", "who decided"),
     Word("driver deny", (K.DENIED,), "as above", "who decided; the closure is the framework's to record"),
     Word("driver edit", (K.INPUTS_EDITED,), "override_args in the decision"),

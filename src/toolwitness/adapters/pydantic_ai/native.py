@@ -6,6 +6,7 @@ from typing import Any, Final
 from toolwitness.adapters.pydantic_ai import results
 from toolwitness.adapters.pydantic_ai.calls import Call, Calls
 from toolwitness.adapters.pydantic_ai.pen import UNRECORDED, exact
+from toolwitness.adapters.pydantic_ai.reading import items, members, text
 from toolwitness.adapters.pydantic_ai.results import Result, take_result
 from toolwitness.core.evidence import Kind
 
@@ -15,9 +16,9 @@ Handler = Callable[[Calls, str, Event], None]
 
 def part_end(calls: Calls, word: str, event: Event) -> None:
     """Record a proposal where the finished part is a tool call."""
-    part = event.get("part") or {}
-    if part.get("part_kind", "tool-call") == "tool-call" and part.get("tool_call_id"):
-        calls.propose(word, str(part["tool_call_id"]), str(part.get("tool_name") or ""), _args(part))
+    part = members(event.get("part"))
+    if part.get("part_kind", "tool-call") == "tool-call" and text(part.get("tool_call_id")):
+        calls.propose(word, part["tool_call_id"], text(part.get("tool_name")), _args(part))
 
 
 def _args(part: Event) -> bytes:
@@ -26,13 +27,13 @@ def _args(part: Event) -> bytes:
 
 
 def _called(calls: Calls, word: str, event: Event) -> Call:
-    """Find the call that a call event is about: the oldest that was not called yet, else the one the id means; propose it where none was seen."""
-    part = event.get("part") or {}
-    provider_id = str(part.get("tool_call_id") or "")
+    """Find the call that a call event is about: the oldest not called yet, else the one the id means; propose it where none was seen."""
+    part = members(event.get("part"))
+    provider_id = text(part.get("tool_call_id"))
     fresh = [c for c in calls.known(provider_id) if not c.taken_up and not c.over and not c.refused and not c.followed]
     return (
         (fresh[0] if fresh else calls.current(provider_id))
-        or calls.propose(word, provider_id, str(part.get("tool_name") or ""), _args(part))
+        or calls.propose(word, provider_id, text(part.get("tool_name")), _args(part))
     )  # fmt: skip  # one choice after the other
 
 
@@ -51,79 +52,75 @@ def tool_call(calls: Calls, word: str, event: Event) -> None:
 
 def tool_result(calls: Calls, word: str, event: Event) -> None:
     """Record a result."""
-    part = event.get("part") or {}
-    take_result(calls, result_of(part, word))
+    take_result(calls, result_of(members(event.get("part")), word))
 
 
 def result_of(part: Event, word: str) -> Result:
     """Read a tool return part."""
-    made_up = isinstance(part.get("metadata"), Mapping) and part["metadata"].get("pydantic_ai_synthesized_tool_return")
-    retry = part.get("retry") or {}
-    time = part.get("timestamp") if isinstance(part.get("timestamp"), str) else None
+    made_up = members(part.get("metadata")).get("pydantic_ai_synthesized_tool_return")
+    time = text(part.get("timestamp"))
     return Result(
-        provider_id=str(part.get("tool_call_id") or ""), outcome="interrupted" if made_up else str(part.get("outcome") or ""),
-        content=part.get("content"), word=word, tool=str(part.get("tool_name") or ""), time=time, key=time or "",
-        cause=str(retry.get("cause") or "") if isinstance(retry, Mapping) else "",
+        provider_id=text(part.get("tool_call_id")), outcome="interrupted" if made_up else text(part.get("outcome")),
+        content=part.get("content"), word=word, tool=text(part.get("tool_name")), time=time or None, key=time,
+        cause=text(members(part.get("retry")).get("cause")),
     )  # fmt: skip  # facts in lines
 
 
 def deferred(calls: Calls, word: str, event: Event) -> None:
     """Record what the run waits for: approvals, answers, results of other executors."""
-    requests = event.get("requests")
-    if isinstance(requests, Mapping):
-        _ask(calls, word, requests)
+    _ask(calls, word, members(event.get("requests")))
 
 
 def _ask(calls: Calls, word: str, requests: Event) -> None:
-    kinds = requests.get("_kinds") or {}
-    for part in requests.get("approvals") or ():
-        calls.ask_approval(f"{word} approvals", _pending(calls, word, part))
-    for part in requests.get("calls") or ():
-        call = _pending(calls, word, part)
-        calls.ask_input(f"{word} calls", call, "question" if kinds.get(part.get("tool_call_id")) == "question" else "external")
+    kinds = members(requests.get("_kinds"))
+    for part in map(members, items(requests.get("approvals"))):
+        calls.ask_approval(f"{word} approvals", _waiting(calls, word, part))
+    for part in map(members, items(requests.get("calls"))):
+        call = _waiting(calls, word, part)
+        calls.ask_input(f"{word} calls", call, "question" if kinds.get(call.provider_id) == "question" else "external")
 
 
-def _pending(calls: Calls, word: str, part: Event) -> Call:
-    provider_id = str(part.get("tool_call_id") or "")
-    return calls.current(provider_id) or calls.propose(word, provider_id, str(part.get("tool_name") or ""), _args(part))
+def _waiting(calls: Calls, word: str, part: Event) -> Call:
+    provider_id = text(part.get("tool_call_id"))
+    return calls.current(provider_id) or calls.propose(word, provider_id, text(part.get("tool_name")), _args(part))
 
 
 def answers(calls: Calls, word: str, event: Event) -> None:
     """Record the answers that a handler gave inside the run, with the names that it gave."""
-    given = event.get("results") or {}
-    named = given.get("answered_by") or {}
-    for provider_id, decision in (given.get("approvals") or {}).items():
-        call = calls.meant(str(provider_id))
-        decide(calls, word, call, decision, str(named.get(provider_id) or UNRECORDED))
-    for provider_id, answer in (given.get("calls") or {}).items():
-        call = calls.meant(str(provider_id))
+    given = members(event.get("results"))
+    named = members(given.get("answered_by"))
+    for provider_id, decision in members(given.get("approvals")).items():
+        decide(calls, word, calls.meant(provider_id), decision, text(named.get(provider_id)) or UNRECORDED)
+    for provider_id, answer in members(given.get("calls")).items():
+        call = calls.meant(provider_id)
         call.answer = "given"
-        calls.supply(word, call, str(named.get(provider_id) or UNRECORDED), answer)
+        calls.supply(word, call, text(named.get(provider_id)) or UNRECORDED, answer)
 
 
 def decide(calls: Calls, word: str, call: Call, decision: Any, actor: str) -> None:
     """Record one decision in the framework's form: true, false, or an object of kind tool-approved or tool-denied."""
-    kind = decision.get("kind") if isinstance(decision, Mapping) else decision
-    if kind in {True, "tool-approved"}:
-        if isinstance(decision, Mapping) and isinstance(decision.get("override_args"), Mapping):
-            calls.edit(word, call, actor, exact(decision["override_args"]))
+    kind = text(members(decision).get("kind"))
+    if decision is True or kind == "tool-approved":
+        if members(members(decision).get("override_args")):
+            calls.edit(word, call, actor, exact(members(decision)["override_args"]))
         calls.grant(word, call, actor)
         calls.take_up(word, call)
-    elif kind in {False, "tool-denied"}:
+    elif decision is False or kind == "tool-denied":
         calls.deny(word, call, actor)
 
 
 def custom(calls: Calls, word: str, event: Event) -> None:
     """Record progress that a tool emitted; what it says lies beside it as a value."""
-    call = calls.meant(str(event.get("tool_call_id") or ""), str(event.get("tool_name") or ""))
+    call = calls.meant(text(event.get("tool_call_id")), text(event.get("tool_name")))
     call.steps += 1
-    payload = {name: value for name, value in event.items() if name not in {"name", "tool_call_id", "tool_name", "event_kind", "kind", "namespace"}}
+    payload = {name: value for name, value in event.items() if name not in _STAMPS}
     whole = {name: _count(payload, *names) for name, names in _COUNTS.items()}
     calls.pen.write(
         Kind.PROGRESS, word, call.invocation_id, attempt=call.attempt, data={"order": call.steps, **whole}, values={"text": exact(payload)}
     )
 
 
+_STAMPS: Final = frozenset({"name", "tool_call_id", "tool_name", "event_kind", "kind", "namespace"})
 _COUNTS: Final = {"current": ("current", "done", "completed", "step", "progress"), "total": ("total", "of", "steps")}
 
 
@@ -134,8 +131,8 @@ def _count(payload: Event, *names: str) -> int | None:
 
 def run_result(calls: Calls, word: str, event: Event) -> None:
     """Record a deferred output that no other event carried, and the end of the run."""
-    output = event.get("output")
-    if isinstance(output, Mapping) and {"calls", "approvals"} <= output.keys():
+    output = members(event.get("output"))
+    if {"calls", "approvals"} <= output.keys():
         _ask(calls, word, output)
     else:
         results.leave_refused(calls, word)
@@ -170,10 +167,8 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 
 
 def _hooked(calls: Calls, event: Event) -> Call:
-    call = calls.meant(str(event.get("id") or ""), str(event.get("tool") or ""))
-    if isinstance(event.get("run_id"), str):
-        calls.run_id = str(event["run_id"])
-    return call
+    calls.run_id = text(event.get("run_id")) or calls.run_id
+    return calls.meant(text(event.get("id")), text(event.get("tool")))
 
 
 def hook_start(calls: Calls, word: str, event: Event) -> None:
@@ -188,7 +183,7 @@ def hook_returned(calls: Calls, word: str, event: Event) -> None:
 
 def hook_raised(calls: Calls, word: str, event: Event) -> None:
     """Record that the body raised."""
-    name, message = str(event.get("exc") or ""), str(event.get("msg") or "")
+    name, message = text(event.get("exc")), text(event.get("msg"))
     if name == "CancelledError":
         results.hook_cancelled(calls, _hooked(calls, event), "hook.CANCELLED")
     else:

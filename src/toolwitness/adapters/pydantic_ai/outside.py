@@ -1,19 +1,20 @@
 """What was done to a run from outside, and how it ended: rows of a driver and its outcomes.
 
-A driver writes in its own words. They are read narrowly: what is not clearly a cancellation or a decision on a call that can be named is left
-to the framework's own events, which show a grant when the call is taken up and a denial when it is closed. The actor is always unrecorded.
+A driver writes in its own words. They are read narrowly: what is not clearly a cancellation or a decision on a call that can be named is
+left to the framework's own events, which show a grant when the call is taken up and a denial when it is closed. The actor is unrecorded.
 """
 
 import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from toolwitness.adapters.pydantic_ai import mapping, results
 from toolwitness.adapters.pydantic_ai.calls import Call, Calls
 from toolwitness.adapters.pydantic_ai.native import result_of
 from toolwitness.adapters.pydantic_ai.pen import UNRECORDED, exact
+from toolwitness.adapters.pydantic_ai.reading import items, members, text
 from toolwitness.core.evidence import Kind
 
 Event = Any
@@ -21,7 +22,7 @@ _CANCEL: Final = re.compile(r"(^|[.\s])cancel(\(\))?($|[\s(])", re.IGNORECASE)
 _GRANT: Final = re.compile(r"\b(approv(e|es|ed|al|als)|grant(s|ed)?)\b", re.IGNORECASE)
 _DENY: Final = re.compile(r"\b(den(y|ies|ied|ial)|reject(s|ed|ion)?)\b", re.IGNORECASE)
 _NO_ACT: Final = re.compile(
-    r"\b(pending|await\w*|while|need\w*|asks?|asked|request\w*|handler|expir\w*|left|abandon\w*|resum\w*|continu\w*|called|history after)\b",
+    r"\b(pending|await\w*|while|need\w*|asks?|asked|request\w*|handler|expir\w*|left|abandon\w*|resum\w*|continu\w*|called)\b",
     re.IGNORECASE,
 )
 _YES: Final = re.compile(r"^(True|ToolApproved\b|tool-approved|approved?\b)", re.IGNORECASE)
@@ -42,8 +43,7 @@ def driver(calls: Calls, kind: str, event: Event) -> str:
     """Record what a driver did; give why it says nothing about a call, where it does not."""
     said = re.sub(r"\(.*?\)", " ", kind)
     if _CANCEL.search(kind) and not re.search(r"\b(resum|history|new run)", said, re.IGNORECASE):
-        scope = str(event.get("scope") or "run") if isinstance(event, Mapping) else "run"
-        calls.request_cancellation("driver cancel", scope)
+        calls.request_cancellation("driver cancel", text(members(event).get("scope")) or "run")
         return ""
     decided = list(_decisions(calls, said, event))
     for decision in decided:
@@ -60,18 +60,19 @@ def driver(calls: Calls, kind: str, event: Event) -> str:
 
 
 def _decisions(calls: Calls, said: str, event: Event) -> Iterator[Decision]:
-    given = event.get("decision", event.get("approvals")) if isinstance(event, Mapping) else None
-    if given is None and isinstance(event, Mapping):
-        named = {key: value for key, value in event.items() if calls.known(str(key))}
-        given = named or None
-    if isinstance(given, Mapping) and "kind" not in given:
-        for provider_id, one in given.items():
-            yield from _read(str(provider_id), one)
-        return
-    if given is not None:
-        several = [call.provider_id for call in calls.awaiting_approval() if f"'{call.provider_id}': " in str(given)]
+    told = members(event)
+    given: Any = told.get("decision", told.get("approvals"))
+    if given is None:
+        given = {key: value for key, value in told.items() if calls.known(key)} or None
+    by_call = members(cast("object", given))
+    if by_call and "kind" not in by_call:
+        for provider_id, one in by_call.items():
+            yield from _read(provider_id, one)
+    elif given is not None:
+        shown = str(cast("object", given))
+        several = [call.provider_id for call in calls.awaiting_approval() if f"'{call.provider_id}': " in shown]
         for provider_id in several:
-            yield from _read(provider_id, str(given).split(f"'{provider_id}': ", 1)[1])
+            yield from _read(provider_id, shown.split(f"'{provider_id}': ", 1)[1])
         if not several:
             yield from _read("", given)
     elif not _NO_ACT.search(said):
@@ -83,20 +84,17 @@ def _decisions(calls: Calls, said: str, event: Event) -> Iterator[Decision]:
 
 def _read(provider_id: str, given: Any) -> Iterator[Decision]:
     """Read a decision in the framework's form, or in the words in which Python shows it."""
-    if isinstance(given, Mapping):
-        kind, edited = str(given.get("kind") or ""), given.get("override_args")
-        if _YES.match(kind) or _NO.match(kind):
-            yield Decision(provider_id, "granted" if _YES.match(kind) else "denied", exact(edited) if isinstance(edited, Mapping) else None)
-        return
-    text = str(given).strip()
-    if _YES.match(text):
-        yield Decision(provider_id, "granted", _edited(text))
-    elif _NO.match(text):
+    told = members(given)
+    said = text(told.get("kind")) if told else str(given).strip()
+    if _YES.match(said):
+        edited = told.get("override_args")
+        yield Decision(provider_id, "granted", exact(edited) if members(edited) else _edited(said))
+    elif _NO.match(said):
         yield Decision(provider_id, "denied")
 
 
-def _edited(text: str) -> bytes | None:
-    found = _EDIT.search(text)
+def _edited(shown: str) -> bytes | None:
+    found = _EDIT.search(shown)
     try:
         args = ast.literal_eval(found.group(1)) if found else None
     except (ValueError, SyntaxError):
@@ -117,20 +115,20 @@ def _target(calls: Calls, decision: Decision) -> Call | None:
 
 def outcome(calls: Calls, kind: str, event: Event) -> None:
     """Record how a run ended, and results that only its message history holds."""
-    if kind in {"raised", "stream raised"} or (isinstance(event, Mapping) and "__exc__" in event):
-        _raised(calls, event if isinstance(event, Mapping) else {})
+    if kind in {"raised", "stream raised"} or "__exc__" in members(event):
+        _raised(calls, members(event))
     elif kind in {"returned", "stream ended normally"}:
         _history(calls, event)
         results.end_run(calls, "outcome returned")
-    elif isinstance(event, list):
+    else:
         _history(calls, event)
 
 
 def _raised(calls: Calls, error: Mapping[str, Any]) -> None:
-    name, text = str(error.get("__exc__") or "").rsplit(".", 1)[-1], str(error.get("str") or "")
-    if twice := re.search(mapping.DUPLICATE_IDS, text):
+    name, said = text(error.get("__exc__")).rsplit(".", 1)[-1], text(error.get("str"))
+    if twice := re.search(mapping.DUPLICATE_IDS, said):
         _refuse_duplicates(calls, set(re.findall(r"'([^']*)'", twice.group(1))))
-    elif spent := re.match(mapping.MAX_RETRIES, text):
+    elif spent := re.match(mapping.MAX_RETRIES, said):
         _retries_spent(calls, spent.group(1), error)
     cancelled = name in {"RunCancelled", "CancelledError", "RunTimedOut"}
     results.end_run(calls, "outcome raised", "the run was cancelled" if cancelled else "the run ended by an exception")
@@ -151,22 +149,21 @@ def _retries_spent(calls: Calls, tool: str, error: Mapping[str, Any]) -> None:
     meant = [call for call in calls.live() if call.tool == tool and call.taken_up]
     if len(meant) != 1:
         return
-    cause = error.get("cause")
-    text = str(cause.get("str") or "") if isinstance(cause, Mapping) else ""
+    why = text(members(error.get("cause")).get("str"))
     word = "outcome raised max retries"
-    if re.fullmatch(mapping.TIMED_OUT, text):
-        results.time_out(calls, meant[0], word, text)
+    if re.fullmatch(mapping.TIMED_OUT, why):
+        results.time_out(calls, meant[0], word, why)
     else:
         results.again(calls, meant[0], word)
-        results.fail(calls, meant[0], word, "retries-exhausted", text)
+        results.fail(calls, meant[0], word, "retries-exhausted", why)
 
 
 def _history(calls: Calls, event: Event) -> None:
     """Take the results that the stream did not carry: a run can be over before it hands on what it has collected."""
-    messages = event.get("messages") if isinstance(event, Mapping) else event
-    for message in messages if isinstance(messages, list) else ():
-        for part in message.get("parts") or () if isinstance(message, Mapping) else ():
-            if part.get("part_kind") != "tool-return" or not calls.known(str(part.get("tool_call_id") or "")):
+    messages = items(members(event).get("messages")) or items(event)
+    for message in messages:
+        for part in map(members, items(members(message).get("parts"))):
+            if part.get("part_kind") != "tool-return" or not calls.known(text(part.get("tool_call_id"))):
                 continue
             result = result_of(part, "outcome returned")
             seen = any(result.key in call.results for call in calls.known(result.provider_id))

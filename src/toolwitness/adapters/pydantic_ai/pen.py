@@ -1,15 +1,17 @@
 """Writes the drafts of one capture: ids, times, owners and the raw row are settled here and nowhere else.
 
-Ids depend on the source and the row alone, so that replaying a capture twice says the same things twice, and the second time is a duplicate.
+Ids depend on the source and the row alone, so that replaying a capture twice says the same things twice, the second time as duplicates.
 """
 
 import json
 from base64 import b32encode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from toolwitness.adapters.pydantic_ai.mapping import ADAPTER, VERSION
+from toolwitness.adapters.pydantic_ai.reading import items, members
 from toolwitness.core.evidence import KINDS, Event, Kind, evidence_ref
 from toolwitness.core.states import Origin, Owner
 from toolwitness.ledger.prepare import RAW, value_ref
@@ -35,8 +37,17 @@ def _plain(fact: Any) -> Any:
     if isinstance(fact, str):
         return fact.encode("utf-8", "backslashreplace").decode()
     if isinstance(fact, list):
-        return [_plain(one) for one in fact]
-    return {str(name): _plain(one) for name, one in fact.items()} if isinstance(fact, dict) else fact
+        return [_plain(one) for one in items(cast("object", fact))]
+    return {name: _plain(one) for name, one in members(cast("object", fact)).items()} if isinstance(fact, dict) else fact
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row of the capture: its number, when it came, in words, and its exact bytes."""
+
+    seq: int = 0
+    clock: str = "an unrecorded time"
+    raw: bytes = b""
 
 
 class Pen:
@@ -46,18 +57,19 @@ class Pen:
         """Begin; ``source`` is the event source, such as ``capture:a_ok.jsonl``."""
         self.source = source
         self.task_id = f"task_{stable(source)}"
-        self.seq = 0
-        self.clock = "an unrecorded time"
-        """Where in the recording the current row stands, in words: it has no absolute time."""
-        self.raw = b""
-        self._written = 0
+        self.place = Place()
+        self._written: dict[int, int] = {}
+        """How many events each row has made."""
         self.drafts: list[Draft] = []
 
     def begin(self, seq: int, seconds: float | None, raw: bytes) -> None:
         """Go to a row: its number, its seconds into the recording, its exact bytes."""
-        self.seq, self.raw, self._written = seq, raw, 0
-        if seconds is not None:
-            self.clock = f"{seconds} s into the recording"
+        self.place = Place(seq, self.place.clock if seconds is None else f"{seconds} s into the recording", raw)
+
+    @property
+    def clock(self) -> str:
+        """Where in the recording the current row stands, in words: it has no absolute time."""
+        return self.place.clock
 
     def take(self) -> list[Draft]:
         """Give what was written since the last time, in order."""
@@ -74,19 +86,20 @@ class Pen:
         caused_by: tuple[str, ...] = (),
     ) -> str:  # fmt: skip  # a signature in four lines
         """Write one event and give its id; ``word`` names the row of the mapping that made it."""
-        self._written += 1
-        event_id = f"row:{self.seq}" if self._written == 1 else f"row:{self.seq}.{self._written}"
+        seq, raw = self.place.seq, self.place.raw
+        count = self._written[seq] = self._written.get(seq, 0) + 1
+        event_id = f"row:{seq}" if count == 1 else f"row:{seq}.{count}"
         facts = {name: _plain(fact) for name, fact in (data or {}).items() if fact is not None}
         if kind is Kind.FAILED:
             facts["evidence_ref"] = evidence_ref(self.source, event_id)
         beside = dict(values or {})
-        if self.raw and self._written == 1:
-            beside[RAW] = self.raw
+        if raw and count == 1:
+            beside[RAW] = raw
         event = Event(
             kind=kind, source=self.source, id=event_id, task_id=self.task_id, invocation_id=invocation_id, attempt=attempt,
             owner=owner or KINDS[kind].owners[0], data=facts, time=time, origin=origin, caused_by=caused_by,
             adapter=f"{ADAPTER}@{VERSION}#{word}",
-            raw_ref=value_ref(self.source, f"row:{self.seq}", RAW) if self.raw and self._written > 1 else "",
+            raw_ref=value_ref(self.source, f"row:{seq}", RAW) if raw and count > 1 else "",
         )  # fmt: skip  # facts in lines
         self.drafts.append(Draft(event=event, values=beside))
         return event_id

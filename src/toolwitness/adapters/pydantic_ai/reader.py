@@ -1,8 +1,8 @@
 """Reads a capture of Pydantic AI row by row and says what each row is evidence of.
 
 ``Reader`` is for what the framework handed to its consumer: its own events, its AG-UI and Vercel streams. ``HookReader`` is for what a
-capability's hooks saw inside the process, which is stronger: real starts and ends, executed arguments. Rows of a driver and its outcomes become
-requests and decisions by an unrecorded actor. Rows of ``truth`` are for the judge and are refused here.
+capability's hooks saw inside the process, which is stronger: real starts and ends, executed arguments. Rows of a driver and its outcomes
+become requests and decisions by an unrecorded actor. Rows of ``truth`` are for the judge and are refused here.
 """
 
 import json
@@ -15,6 +15,7 @@ from toolwitness.adapters.pydantic_ai.calls import Calls
 from toolwitness.adapters.pydantic_ai.mapping import ADAPTER
 from toolwitness.adapters.pydantic_ai.native import Handler
 from toolwitness.adapters.pydantic_ai.pen import Pen
+from toolwitness.adapters.pydantic_ai.reading import members, text
 from toolwitness.adapters.pydantic_ai.streams import AgUi, Vercel
 from toolwitness.core.evidence import Kind
 from toolwitness.ports import Draft
@@ -68,9 +69,8 @@ class Reader:
         if source == "header":
             return self._pen.take()
         seq, at = row.get("seq"), row.get("t")
-        self._pen.begin(
-            seq if isinstance(seq, int) else self._line, at if isinstance(at, int | float) else None, raw or json.dumps(row, ensure_ascii=False).encode()
-        )
+        line = raw or json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        self._pen.begin(seq if isinstance(seq, int) else self._line, at if isinstance(at, int | float) else None, line)
         if kind != "agui:REASONING_ENCRYPTED_VALUE":
             self._settle()
         if source == "driver":
@@ -96,7 +96,7 @@ class Reader:
 
     def _settle(self) -> None:
         self._agui.settle()
-        row = self._agui.stream.waiting_row[0]
+        row = self._agui.stream.waiting_row.seq
         for why in self._agui.stream.unclear:
             self.unmapped.append(Unmapped(row, "agui:TOOL_CALL_RESULT", why))
         self._agui.stream.unclear.clear()
@@ -108,13 +108,14 @@ class Reader:
             return
         if not kind.startswith(("agui:", "vercel:")):
             self._calls.begin_run()
-        handler(self._calls, "CustomEvent" if handler is native.custom else kind, event if isinstance(event, Mapping) else {})
+        handler(self._calls, "CustomEvent" if handler is native.custom else kind, members(event))
 
     def _by_shape(self, kind: str, event: Any) -> Handler | None:
         """Know an application's own event by its shape: its name is the application's."""
-        if not isinstance(event, Mapping) or ":" in kind or kind.startswith("hook."):
+        shown = members(event)
+        if ":" in kind or kind.startswith("hook."):
             return None
-        if event.get("event_kind") in {"custom", "capability"} and event.get("tool_call_id"):
+        if shown.get("event_kind") in {"custom", "capability"} and text(shown.get("tool_call_id")):
             return native.custom
         return native.nothing if kind.startswith("Realtime") else None
 
@@ -122,12 +123,13 @@ class Reader:
         if kind == "agui:CUSTOM" or kind.startswith("vercel:data-"):
             return "an event of the application that names no call: whose progress it is cannot be known"
         if kind.startswith("hook."):
-            return "a hook's word; read it with the format pydantic-ai-recorder" if not self.hooks else "a word of a hook that the table does not have"
+            known = "the table does not have this word of a hook"
+            return known if self.hooks else "a hook's word: read it with the format pydantic-ai-recorder"
         return "the table does not have this word"
 
     def _note(self, word: str, why: str) -> None:
         if why:
-            self.unmapped.append(Unmapped(self._pen.seq, word, why))
+            self.unmapped.append(Unmapped(self._pen.place.seq, word, why))
 
 
 class HookReader(Reader):

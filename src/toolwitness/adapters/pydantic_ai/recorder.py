@@ -15,7 +15,6 @@ framework demands one or not. Any other tool is observed: it runs as it always d
 
 import asyncio
 import json
-from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic_ai.capabilities import AbstractCapability
@@ -27,6 +26,7 @@ from pydantic_ai.toolsets.function import FunctionToolsetTool
 from toolwitness.adapters.pydantic_ai.desk_side import Decided, DeskLike, DeskSide, Support, same_json
 from toolwitness.adapters.pydantic_ai.guard import Guard
 from toolwitness.adapters.pydantic_ai.pen import exact
+from toolwitness.adapters.pydantic_ai.reading import members
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.verdicts import PolicyVerdict
@@ -122,7 +122,7 @@ class Recorder(AbstractCapability[Any]):
             await self._desk.ask(record.id, framework_asks="yes")
         before = [await self._desk.standing(record) for record in records]
         decided = await asyncio.gather(*(self._desk.decision(record.id) for record in records))
-        answers = {
+        answers: dict[str, Any] = {
             call.tool_call_id: _answer(one, was) for call, one, was in zip(requests.approvals, decided, before, strict=True)
         }
         named = {call.tool_call_id: await self._answered_by(record) for call, record in zip(requests.approvals, records, strict=True)}
@@ -151,7 +151,7 @@ class Recorder(AbstractCapability[Any]):
         return self._result(ctx, call, record, ending)
 
     async def _permit(self, record: InvocationRecord) -> str | ToolDenied:
-        """Claim the permit; ask and wait first where nothing was decided yet. A call that paused for its approval goes on with the one it has."""
+        """Claim the permit; ask and wait first where nothing was decided yet. A call that paused for its approval goes on with it."""
         if record.state is State.PARTIALLY_COMPLETE:
             return ""
         await self._desk.ask(record.id)
@@ -188,9 +188,8 @@ class Recorder(AbstractCapability[Any]):
         """Record the progress that a tool emitted."""
         if not isinstance(event, CustomEvent) or event.tool_call_id is None:
             return
-        shown = to_json(event)
-        payload = {name: value for name, value in shown.items() if name not in _STAMPS} if isinstance(shown, Mapping) else shown
-        counts = {to: payload[name] for name, to in _COUNTS.items() if type(payload.get(name)) is int} if isinstance(payload, dict) else {}
+        payload = {name: value for name, value in members(to_json(event)).items() if name not in _STAMPS}
+        counts = {to: payload[name] for name, to in _COUNTS.items() if type(payload.get(name)) is int}
         await self._desk.progress(await self._task(ctx), event.tool_call_id, encode_value(payload), counts)
 
 
@@ -210,9 +209,9 @@ def _answer(decided: Decided, before: bytes) -> ToolApproved | ToolDenied:
 def _tool(ctx: Context, name: str) -> Any:
     """Give the framework's own tool under its wrappings, or ``None``."""
     tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
-    tool = (tools or {}).get(name)
-    while hasattr(tool, "source_tool"):
-        tool = tool.source_tool
+    tool: Any = (tools or {}).get(name)
+    while (inner := getattr(tool, "source_tool", None)) is not None:
+        tool = inner
     return tool
 
 

@@ -1,7 +1,7 @@
 """How calls end, as far as the framework tells: results, what a hook saw, and the end of a run.
 
-Three rules. The framework's own texts are read before the word ``success`` is believed. A result after the call was taken up again is a second
-run of it. Whoever was cancelled has lost a waiter: neither a stream nor a hook can know that the body has ended, for it may be a thread.
+Three rules. The framework's own texts are read before the word ``success`` is believed. A result after the call was taken up again is a
+second run of it. Whoever was cancelled has lost a waiter: neither a stream nor a hook can know that the body has ended; it may be a thread.
 """
 
 import json
@@ -18,6 +18,7 @@ from toolwitness.core.states import ClosureKind, Deadline, Origin, Owner
 
 _NEVER_RAN = frozenset({"unknown_tool", "unavailable_tool"})
 _PAUSES = frozenset({"ApprovalRequired", "CallDeferred"})
+_RAISED = {"ToolFailedError": "tool-failed", "ToolFailed": "tool-failed", "ToolRetryError": "retry-asked", "ModelRetry": "retry-asked"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class Result:
 
     provider_id: str
     outcome: str
-    """``success``, ``failed``, ``retried``, ``denied``, ``interrupted``; ``error`` where the surface has one word for the second and third."""
+    """``success``, ``failed``, ``retried``, ``denied``, ``interrupted``; ``error`` where a surface has one word for two of them."""
     content: Any
     word: str
     """The mapping's row, without its ending."""
@@ -97,7 +98,8 @@ def _denied(calls: Calls, call: Call, result: Result) -> None:
 def _settled(calls: Calls, call: Call, result: Result) -> None:
     """Record a result that the framework was given instead of running the call."""
     if result.outcome in {"retried", "error"}:
-        calls.refuse_inputs(f"{result.word} refused", call, "sent back to the model instead of being run", details=result.content, time=result.time)
+        why = "sent back to the model instead of being run"
+        calls.refuse_inputs(f"{result.word} refused", call, why, details=result.content, time=result.time)
     elif result.outcome == "failed":
         if call.waits_for == "external":
             fail(calls, call, f"{result.word} failed", "external-failure", result.content, time=result.time)
@@ -267,8 +269,7 @@ def hook_raised(calls: Calls, call: Call, word: str, exception: str, message: st
     if re.fullmatch(mapping.TIMED_OUT, message):
         time_out(calls, call, f"{word} timed out", message)
     else:
-        category = {"ToolFailedError": "tool-failed", "ToolFailed": "tool-failed", "ToolRetryError": "retry-asked", "ModelRetry": "retry-asked"}
-        fail(calls, call, word, category.get(exception, "raised"), {"exception": exception, "message": message})
+        fail(calls, call, word, _RAISED.get(exception, "raised"), {"exception": exception, "message": message})
     call.told = True
 
 

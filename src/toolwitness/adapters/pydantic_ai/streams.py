@@ -1,19 +1,20 @@
 """The framework's two streams for user interfaces: AG-UI, and the one for the Vercel AI SDK. Both say less than its own events.
 
-AG-UI has one word for every result; its outcome follows in a REASONING_ENCRYPTED_VALUE, or not at all from a version that has none. The Vercel
-stream writes a cancelled call with the word for success. Neither says when a body started.
+AG-UI has one word for every result; its outcome follows in a REASONING_ENCRYPTED_VALUE, or not at all from a version that has none. The
+Vercel stream writes a cancelled call with the word for success. Neither says when a body started.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from toolwitness.adapters.pydantic_ai import mapping, results
 from toolwitness.adapters.pydantic_ai.calls import Call, Calls
 from toolwitness.adapters.pydantic_ai.native import Event, Handler, nothing
-from toolwitness.adapters.pydantic_ai.pen import exact
+from toolwitness.adapters.pydantic_ai.pen import Place, exact
+from toolwitness.adapters.pydantic_ai.reading import items, members, text
 from toolwitness.adapters.pydantic_ai.results import Result, take_result
 
 
@@ -26,16 +27,22 @@ class Stream:
     args: dict[str, str] = field(default_factory=dict[str, str])
     waiting: tuple[str, Result] | None = None
     """A result whose outcome the next row may tell, with its message id."""
-    waiting_row: tuple[int, str, bytes] = (0, "", b"")
+    waiting_row: Place = field(default_factory=Place)
+    """The row that the waiting result came in."""
     marks: str = "unknown"
     """``yes`` once the stream has shown that it marks outcomes other than success."""
     unclear: list[str] = field(default_factory=list[str])
     """Why a word of the present row was not read."""
 
 
-def interrupted_or_supplied(calls: Calls, call: Call, result: Result) -> None:
+def _key(event: Event) -> str:
+    return text(event.get("toolCallId"))
+
+
+def answered_later(calls: Calls, call: Call, result: Result) -> None:
     """Take up a call that a later run answers: after an approval it was run; without one, its result was given from outside."""
-    if call.run == calls.run or result.outcome in {"denied", "interrupted"} or result.text in {mapping.INTERRUPTED, mapping.BROKEN_OFF}:
+    made_up = result.text in {mapping.INTERRUPTED, mapping.BROKEN_OFF}
+    if call.run == calls.run or made_up or result.outcome in {"denied", "interrupted"}:
         return
     if call.waits_for == "approval":
         calls.take_up(f"{result.word} resumed", call)
@@ -56,10 +63,16 @@ class AgUi:
 
     def handlers(self) -> Mapping[str, Handler]:
         """Give the handlers by the name after ``agui:``."""
-        said = {
-            "RUN_STARTED": self._run_started, "TOOL_CALL_START": self._start, "TOOL_CALL_ARGS": self._more, "TOOL_CALL_END": self._end,
-            "TOOL_CALL_RESULT": self._result, "REASONING_ENCRYPTED_VALUE": self._mark, "RUN_FINISHED": self._finished, "RUN_ERROR": self._error,
-        }  # fmt: skip  # pairs in lines
+        said: dict[str, Handler] = {
+            "RUN_STARTED": self._run_started,
+            "TOOL_CALL_START": self._start,
+            "TOOL_CALL_ARGS": self._more,
+            "TOOL_CALL_END": self._end,
+            "TOOL_CALL_RESULT": self._result,
+            "REASONING_ENCRYPTED_VALUE": self._mark,
+            "RUN_FINISHED": self._finished,
+            "RUN_ERROR": self._error,
+        }
         silent = [word.word.removeprefix("agui:") for word in mapping.AGUI if not word.says]
         return {**{name: nothing for name in silent if " " not in name and name != "CUSTOM"}, **said}
 
@@ -76,39 +89,35 @@ class AgUi:
 
     def _take(self, result: Result) -> None:
         pen = self.calls.pen
-        here = (pen.seq, pen.clock, pen.raw)
-        pen.begin(*self.stream.waiting_row)
-        call = self.calls.meant(result.provider_id)
-        interrupted_or_supplied(self.calls, call, result)
+        here, pen.place = pen.place, self.stream.waiting_row
+        answered_later(self.calls, self.calls.meant(result.provider_id), result)
         take_result(self.calls, result)
-        pen.begin(*here)
+        pen.place = here
 
     def _run_started(self, calls: Calls, word: str, event: Event) -> None:
         calls.running = calls.running and not calls.all
         calls.begin_run()
-        calls.run_id = str(event.get("runId") or "") or None
+        calls.run_id = text(event.get("runId")) or None
         if event.get("protocolVersion"):
             self.stream.marks = "yes"
 
     def _start(self, calls: Calls, word: str, event: Event) -> None:
-        key = str(event.get("toolCallId") or "")
-        self.stream.names[key], self.stream.args[key] = str(event.get("toolCallName") or ""), ""
+        self.stream.names[_key(event)], self.stream.args[_key(event)] = text(event.get("toolCallName")), ""
 
     def _more(self, calls: Calls, word: str, event: Event) -> None:
-        key = str(event.get("toolCallId") or "")
-        self.stream.args[key] = self.stream.args.get(key, "") + str(event.get("delta") or "")
+        self.stream.args[_key(event)] = self.stream.args.get(_key(event), "") + text(event.get("delta"))
 
     def _end(self, calls: Calls, word: str, event: Event) -> None:
-        key = str(event.get("toolCallId") or "")
+        key = _key(event)
         if key in self.stream.names:
             call = calls.propose(word, key, self.stream.names.pop(key), exact(self.stream.args.pop(key, "") or {}), time=_time(event))
             call.taken_up = 1  # the stream has no call event of its own
 
     def _result(self, calls: Calls, word: str, event: Event) -> None:
-        content = event.get("content")
-        result = Result(provider_id=str(event.get("toolCallId") or ""), outcome="success", content=_parsed(content), word=word, time=_time(event))
-        self.stream.waiting = (str(event.get("messageId") or ""), result)
-        self.stream.waiting_row = (calls.pen.seq, calls.pen.clock, calls.pen.raw)
+        content = _parsed(event.get("content"))
+        result = Result(provider_id=_key(event), outcome="success", content=content, word=word, time=_time(event))
+        self.stream.waiting = (text(event.get("messageId")), result)
+        self.stream.waiting_row = calls.pen.place
         calls.turn_to_tools()
 
     def _mark(self, calls: Calls, word: str, event: Event) -> None:
@@ -119,22 +128,18 @@ class AgUi:
         _, result = self.stream.waiting
         self.stream.waiting = None
         claim = _claim(event.get("encryptedValue"))
-        retry = claim.get("retry") if isinstance(claim.get("retry"), Mapping) else {}
-        self._take(
-            Result(
-                provider_id=result.provider_id, outcome=str(claim.get("outcome") or "success"), content=result.content,
-                word="agui:TOOL_CALL_RESULT marked", time=result.time, cause=str((retry or {}).get("cause") or ""),
-            )
-        )  # fmt: skip  # facts in lines
+        outcome, cause = text(claim.get("outcome")) or "success", text(members(claim.get("retry")).get("cause"))
+        self._take(replace(result, outcome=outcome, cause=cause, word=f"{result.word} marked"))
 
     def _finished(self, calls: Calls, word: str, event: Event) -> None:
-        outcome = event.get("outcome") if isinstance(event.get("outcome"), Mapping) else {}
-        for interrupt in (outcome or {}).get("interrupts") or ():
-            calls.ask_approval(f"{word} interrupt", calls.meant(str(interrupt.get("toolCallId") or "")))
-        for provider_id in (outcome or {}).get("pendingToolCallIds") or ():
-            calls.ask_input(f"{word} pending", calls.meant(str(provider_id)), "external")
-        cancelled = (outcome or {}).get("type") == "cancelled"
-        if not cancelled and not (outcome or {}).get("interrupts"):
+        outcome = members(event.get("outcome"))
+        interrupts = [members(interrupt) for interrupt in items(outcome.get("interrupts"))]
+        for interrupt in interrupts:
+            calls.ask_approval(f"{word} interrupt", calls.meant(_key(interrupt)))
+        for provider_id in items(outcome.get("pendingToolCallIds")):
+            calls.ask_input(f"{word} pending", calls.meant(text(provider_id)), "external")
+        cancelled = outcome.get("type") == "cancelled"
+        if not cancelled and not interrupts:
             results.leave_refused(calls, word)
         results.end_run(calls, "agui:RUN_ERROR", "the run was cancelled" if cancelled else "")
 
@@ -145,9 +150,13 @@ class AgUi:
 def _time(event: Event) -> str | None:
     """Give the event's own time; made-up results carry none."""
     stamp = event.get("timestamp")
-    if not isinstance(stamp, int):
+    if type(stamp) is not int or not 0 <= stamp < _LAST_MILLISECOND:
         return None
     return datetime.fromtimestamp(stamp / 1000, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_LAST_MILLISECOND = 253_402_300_800_000
+"""The end of the year 9999."""
 
 
 def _parsed(content: Any) -> Any:
@@ -163,10 +172,9 @@ def _parsed(content: Any) -> Any:
 def _claim(value: Any) -> Mapping[str, Any]:
     """Read the framework's own claim; a provider's real blob is not one."""
     try:
-        claim = json.loads(value).get("pydantic_ai") if isinstance(value, str) else None
-    except (ValueError, AttributeError):
+        return members(members(json.loads(text(value) or "{}")).get("pydantic_ai"))
+    except ValueError:
         return {}
-    return claim if isinstance(claim, Mapping) else {}
 
 
 # ── Vercel AI SDK ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -182,12 +190,19 @@ class Vercel:
 
     def handlers(self) -> Mapping[str, Handler]:
         """Give the handlers by the name after ``vercel:``."""
-        said = {
-            "start": self._run_started, "tool-input-start": self._start, "tool-input-available": self._available,
-            "tool-input-error": self._refused, "tool-approval-request": self._ask, "tool-output-available": self._output,
-            "tool-output-error": self._failed, "tool-output-denied": self._denied, "abort": self._abort, "error": self._error,
+        said: dict[str, Handler] = {
+            "start": self._run_started,
+            "tool-input-start": self._start,
+            "tool-input-available": self._available,
+            "tool-input-error": self._refused,
+            "tool-approval-request": self._ask,
+            "tool-output-available": self._output,
+            "tool-output-error": self._failed,
+            "tool-output-denied": self._denied,
+            "abort": self._abort,
+            "error": self._error,
             "finish": self._finish,
-        }  # fmt: skip  # pairs in lines
+        }
         silent = [word.word.removeprefix("vercel:") for word in mapping.VERCEL if not word.says]
         return {**{name: nothing for name in silent if " " not in name and "…" not in name}, **said}
 
@@ -196,16 +211,16 @@ class Vercel:
         calls.begin_run()
 
     def _start(self, calls: Calls, word: str, event: Event) -> None:
-        self.stream.names[str(event.get("toolCallId") or "")] = str(event.get("toolName") or "")
+        self.stream.names[_key(event)] = text(event.get("toolName"))
 
     def _propose(self, calls: Calls, word: str, event: Event) -> Call:
         """Propose where the model was seen to begin a call, or nobody knows it; else it is a call that a later run takes up again."""
-        key = str(event.get("toolCallId") or "")
+        key = _key(event)
         begun = self.stream.names.pop(key, None)
         known = calls.current(key)
         if begun is None and known is not None:
             return known
-        return calls.propose(word, key, str(event.get("toolName") or begun or ""), exact(event.get("input")))
+        return calls.propose(word, key, text(event.get("toolName")) or begun or "", exact(event.get("input")))
 
     def _available(self, calls: Calls, word: str, event: Event) -> None:
         call = self._propose(calls, word, event)
@@ -219,20 +234,20 @@ class Vercel:
         calls.refuse_inputs(word, call, "pydantic-ai: the arguments did not validate", details=_parsed(event.get("errorText")))
 
     def _ask(self, calls: Calls, word: str, event: Event) -> None:
-        calls.ask_approval(word, calls.meant(str(event.get("toolCallId") or "")))
+        calls.ask_approval(word, calls.meant(_key(event)))
 
     def _output(self, calls: Calls, word: str, event: Event) -> None:
-        self._take(calls, Result(provider_id=str(event.get("toolCallId") or ""), outcome="success", content=event.get("output"), word=word))
+        self._take(calls, Result(provider_id=_key(event), outcome="success", content=event.get("output"), word=word))
 
     def _failed(self, calls: Calls, word: str, event: Event) -> None:
         content = _parsed(event.get("errorText"))
-        self._take(calls, Result(provider_id=str(event.get("toolCallId") or ""), outcome="error", content=content, word=word))
+        self._take(calls, Result(provider_id=_key(event), outcome="error", content=content, word=word))
 
     def _denied(self, calls: Calls, word: str, event: Event) -> None:
-        self._take(calls, Result(provider_id=str(event.get("toolCallId") or ""), outcome="denied", content=None, word=word))
+        self._take(calls, Result(provider_id=_key(event), outcome="denied", content=None, word=word))
 
     def _take(self, calls: Calls, result: Result) -> None:
-        interrupted_or_supplied(calls, calls.meant(result.provider_id), result)
+        answered_later(calls, calls.meant(result.provider_id), result)
         take_result(calls, result)
 
     def _abort(self, calls: Calls, word: str, event: Event) -> None:
