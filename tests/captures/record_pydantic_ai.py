@@ -1,7 +1,7 @@
 """Records captures by running the real pydantic-ai with scripted models: ``python tests/captures/record_pydantic_ai.py``.
 
-Every scenario is a script of model responses, tools that write what they really do (``truth``), and a driver. It is run over each surface of the
-framework: its own events, hooks inside the process, AG-UI, and the Vercel AI stream. No network, no key, under a minute.
+Every scenario is a script of model responses, tools that write what they really do (``truth``), and a driver. It is run over each surface
+of the framework: its own events, hooks inside the process, AG-UI, and the Vercel AI stream. No network, no key, under a minute.
 """
 
 import asyncio
@@ -21,6 +21,8 @@ from pydantic_ai.exceptions import RunCancelled, ToolFailed
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
+from pydantic_ai.ui.ag_ui._event_stream import AGUIEventStream
+from pydantic_ai.ui.vercel_ai._event_stream import VercelAIEventStream
 
 TARGET = Path(__file__).parents[2] / "spec" / "captures" / "pydantic-ai" / "recorded"
 
@@ -125,7 +127,9 @@ class Bench:
         capabilities = list(more.pop("capabilities", ()))
         if self.capture.surface == "hook":
             capabilities.append(Hooks(self.capture))
-        return Agent(model, tools=tools, output_type=more.pop("output_type", [str, DeferredToolRequests]), capabilities=capabilities, **more)
+        return Agent(
+            model, tools=tools, output_type=more.pop("output_type", [str, DeferredToolRequests]), capabilities=capabilities, **more
+        )
 
     def truth(self, kind: str, ctx: RunContext[Any], **facts: Any) -> None:
         self.capture.add("truth", kind, {"tool": ctx.tool_name, "id": ctx.tool_call_id, "retry": ctx.retry, **facts})
@@ -134,10 +138,14 @@ class Bench:
         """Run once and write what the surface shows; give the result or ``None``."""
         say = self.capture.add
         try:
-            return await {"native": self._native, "hook": self._native, "agui": self._agui, "vercel": self._vercel, "vercel5": self._vercel}[
-                self.capture.surface
-            ](agent, prompt, more)
-        except BaseException as error:
+            return await {
+                "native": self._native,
+                "hook": self._native,
+                "agui": self._agui,
+                "vercel": self._vercel,
+                "vercel5": self._vercel,
+            }[self.capture.surface](agent, prompt, more)
+        except BaseException as error:  # noqa: BLE001 -- how the driving call ended is what is recorded, whatever it was
             say("outcome", "raised", _exception(error))
             try:
                 cancelled = error if isinstance(error, RunCancelled) else RunCancelled.from_cancellation(error)
@@ -165,13 +173,12 @@ class Bench:
         return result
 
     async def _agui(self, agent: Agent[Any, Any], prompt: str | None, more: dict[str, Any]) -> Any:
-        from pydantic_ai.ui.ag_ui._event_stream import AGUIEventStream
+        def shown(event: Any) -> Any:
+            return event.model_dump(mode="json", by_alias=True, exclude_none=True)
 
-        return await self._stream(AGUIEventStream(thread_id="th1"), agent, prompt, more, "agui:", lambda e: e.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return await self._stream(AGUIEventStream(thread_id="th1"), agent, prompt, more, "agui:", shown)
 
     async def _vercel(self, agent: Agent[Any, Any], prompt: str | None, more: dict[str, Any]) -> Any:
-        from pydantic_ai.ui.vercel_ai._event_stream import VercelAIEventStream
-
         version = 5 if self.capture.surface == "vercel5" else 6
 
         def chunk(event: Any) -> Any:
@@ -254,7 +261,9 @@ def threaded(bench: Bench, name: str, *, seconds: float = 0.25, **tool: Any) -> 
         bench.threads.append(over)
         loop.call_soon_threadsafe(bench.truth, "start", ctx)
         time.sleep(seconds)
-        loop.call_soon_threadsafe(lambda: (bench.capture.add("truth", f"SIDE EFFECT {name}", {"id": ctx.tool_call_id}), over.done() or over.set_result(None)))
+        loop.call_soon_threadsafe(
+            lambda: (bench.capture.add("truth", f"SIDE EFFECT {name}", {"id": ctx.tool_call_id}), over.done() or over.set_result(None))
+        )
         return "paid"
 
     return Tool(body, name=name, takes_ctx=True, **tool)
@@ -268,7 +277,9 @@ def gated(bench: Bench, name: str, **tool: Any) -> Tool[Any]:
     """A tool that needs an approval and has an effect."""
 
     async def body(ctx: RunContext[Any], total: float = 1.0) -> Any:
-        bench.capture.add("truth", f"SIDE EFFECT {name}", {"id": ctx.tool_call_id, "approved": ctx.tool_call_approved, "args": {"total": total}})
+        bench.capture.add(
+            "truth", f"SIDE EFFECT {name}", {"id": ctx.tool_call_id, "approved": ctx.tool_call_approved, "args": {"total": total}}
+        )
         return {"booked": name}
 
     return Tool(body, name=name, takes_ctx=True, requires_approval=True, **tool)
@@ -320,9 +331,8 @@ async def timeouts(b: Bench) -> None:
 
 async def retry_same_id(b: Bench) -> None:
     """Three attempts under one id, the last of which ends well."""
-    agent = b.agent(scripted([("fetch", {"word": "a"}, "same")], [("fetch", {"word": "a"}, "same")], [("fetch", {"word": "a"}, "same")], "ok"), [
-        broken(b, "fetch", lambda: ModelRetry("not yet"), times=2),
-    ], retries=5)  # fmt: skip
+    once: Calls = [("fetch", {"word": "a"}, "same")]
+    agent = b.agent(scripted(once, once, once, "ok"), [broken(b, "fetch", lambda: ModelRetry("not yet"), times=2)], retries=5)
     await b.run(agent)
 
 
@@ -371,9 +381,8 @@ async def sequential_exception(b: Bench) -> None:
 
 async def two_approvals_mixed(b: Bench) -> None:
     """Two gated calls and a free one in one response: one approved with other inputs, one denied."""
-    agent = b.agent(scripted([("book", {"total": 10.0}, "g1"), ("refund", {"total": 5.0}, "g2"), ("look", {"word": "z"}, "g3")], "settled"), [
-        gated(b, "book"), gated(b, "refund"), quick(b, "look"),
-    ])  # fmt: skip
+    model = scripted([("book", {"total": 10.0}, "g1"), ("refund", {"total": 5.0}, "g2"), ("look", {"word": "z"}, "g3")], "settled")
+    agent = b.agent(model, [gated(b, "book"), gated(b, "refund"), quick(b, "look")])
     result = await b.run(agent)
     decisions: dict[str, Any] = {"g1": ToolApproved(override_args={"total": 8.5}), "g2": ToolDenied("no refunds")}
     b.capture.add("driver", "decision", {"decision": {key: repr(value) for key, value in decisions.items()}})
@@ -437,9 +446,17 @@ async def question_and_external(b: Bench) -> None:
     async def outsourced(ctx: RunContext[Any], job: str) -> str:
         raise CallDeferred
 
-    agent = b.agent(scripted([("ask", {"q": "Which?"}, "x1"), ("outsourced", {"job": "j"}, "x2")], "thanks"), [Tool(ask, takes_ctx=True), Tool(outsourced, takes_ctx=True)])
+    agent = b.agent(
+        scripted([("ask", {"q": "Which?"}, "x1"), ("outsourced", {"job": "j"}, "x2")], "thanks"),
+        [Tool(ask, takes_ctx=True), Tool(outsourced, takes_ctx=True)],
+    )
     result = await b.run(agent)
-    await b.run(agent, None, message_history=result.all_messages(), deferred_tool_results=DeferredToolResults(calls={"x1": "Rome", "x2": {"job": "ready"}}))
+    await b.run(
+        agent,
+        None,
+        message_history=result.all_messages(),
+        deferred_tool_results=DeferredToolResults(calls={"x1": "Rome", "x2": {"job": "ready"}}),
+    )
 
 
 async def streaming_progress(b: Bench) -> None:
@@ -489,7 +506,9 @@ async def duplicate_ids(b: Bench) -> None:
 
 async def disconnect(b: Bench) -> None:
     """The consumer's task is cancelled from outside."""
-    agent = b.agent(scripted([("brief", {"word": "a"}, "c1"), ("long", {"word": "b"}, "c2")], "x"), [quick(b, "brief"), quick(b, "long", seconds=5)])
+    agent = b.agent(
+        scripted([("brief", {"word": "a"}, "c1"), ("long", {"word": "b"}, "c2")], "x"), [quick(b, "brief"), quick(b, "long", seconds=5)]
+    )
     running = asyncio.create_task(b.run(agent))
     await b.capture.until("end", 1)
     await asyncio.sleep(0.05)
@@ -507,15 +526,18 @@ async def raises_cancelled(b: Bench) -> None:
         b.truth("raise", ctx, exc="CancelledError")
         raise asyncio.CancelledError("by itself")
 
-    agent = b.agent(scripted([("mine", {"word": "a"}, "o1"), ("other", {"word": "b"}, "o2")], "x"), [Tool(body, name="mine", takes_ctx=True), quick(b, "other", seconds=5)])
+    agent = b.agent(
+        scripted([("mine", {"word": "a"}, "o1"), ("other", {"word": "b"}, "o2")], "x"),
+        [Tool(body, name="mine", takes_ctx=True), quick(b, "other", seconds=5)],
+    )
     await b.run(agent)
 
 
 async def wordy_results(b: Bench) -> None:
     """Results whose content reads like an error or a denial are results."""
-    agent = b.agent(scripted([("echo", {"word": "a"}, "y1"), ("echo2", {"word": "b"}, "y2")], "ok"), [
-        quick(b, "echo", answer="error: cancelled, denied and failed"), quick(b, "echo2", answer=[{"type": "missing", "loc": ["word"], "msg": "not an error"}]),
-    ])  # fmt: skip
+    like_errors = [{"type": "missing", "loc": ["word"], "msg": "not an error"}]
+    tools = [quick(b, "echo", answer="error: cancelled, denied and failed"), quick(b, "echo2", answer=like_errors)]
+    agent = b.agent(scripted([("echo", {"word": "a"}, "y1"), ("echo2", {"word": "b"}, "y2")], "ok"), tools)
     await b.run(agent)
 
 

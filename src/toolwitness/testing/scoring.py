@@ -1,8 +1,8 @@
 """The judge of a replay: what a record claims, against what the tool bodies really did.
 
 A capture holds rows of ``truth`` that the tools wrote themselves; no adapter sees them. A *false claim* is a record that says more than the
-truth allows. A *missed claim* is the opposite: the stream held whole evidence and the record does not use it. Calls without truth are unscored
-and counted as such. The judge knows no framework and no adapter: what whole evidence allows is handed to it (``allowed``).
+truth allows. A *missed claim* is the opposite: the stream held whole evidence and the record does not use it. Calls without truth are
+unscored and counted as such. The judge knows no framework and no adapter: what whole evidence allows is handed to it (``allowed``).
 """
 
 from collections import Counter
@@ -255,8 +255,8 @@ def _false_decisions(claims: Claims, rows: Sequence[Row]) -> list[str]:
     outside = " ".join(f"{row.get('kind')} {row.get('event')}" for row in rows if row.get("src") == "driver").lower()
     seen = (str(row.get("event")) for row in rows if row.get("src") == "runtime")
     inside = " ".join(event for event in seen if claims.call in event).lower()
-    granted = any(word in outside for word in ("approv", "true")) or "'approved': true" in inside or f"'{claims.call.lower()}': true" in inside
-    granted = granted or "tool-approved" in inside
+    marks = ("'approved': true", f"'{claims.call.lower()}': true", "tool-approved")
+    granted = any(word in outside for word in ("approv", "true")) or any(mark in inside for mark in marks)
     denied = any(word in outside for word in ("den", "false")) or "denied" in inside
     for document in claims.documents:
         answer = document["authorization"]["state"]

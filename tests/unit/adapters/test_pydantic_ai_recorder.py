@@ -239,7 +239,9 @@ async def test_an_approval_that_the_framework_demands_is_answered_at_the_desk(de
 
 async def test_a_tool_with_a_declared_policy_waits_for_its_approval_though_the_framework_asks_for_none(desk: tw.Desk) -> None:
     ran: list[Any] = []
-    desk.declare_policy(ToolPolicy(tool="book", consequences=("financially-consequential",), approvers=("role:finance",), scope_fields=("total",)))  # type: ignore[arg-type]
+    desk.declare_policy(
+        ToolPolicy(tool="book", consequences=("financially-consequential",), approvers=("role:finance",), scope_fields=("total",))
+    )  # type: ignore[arg-type]
     run = asyncio.create_task(agent_of(desk, scripted(BOOK, "booked"), booking(ran)).run("book it"))
     record = await waiting(desk)
     assert ran == []
@@ -330,7 +332,11 @@ async def test_refused_inputs_are_sent_back_to_the_model_and_closed_by_the_corre
     await agent_of(desk, model, flight, retries=4).run("go")
 
     after = await records(desk)
-    assert (str(after["bad"].state), after["bad"].closure.initiator, after["bad"].replaced_by) == ("cancelled", "proposer", after["good"].id)  # type: ignore[union-attr]
+    assert (str(after["bad"].state), after["bad"].closure.initiator, after["bad"].replaced_by) == (
+        "cancelled",
+        "proposer",
+        after["good"].id,
+    )  # type: ignore[union-attr]
     assert str(after["no"].state) == "awaiting_input"
     assert str(after["good"].state) == "succeeded"
 

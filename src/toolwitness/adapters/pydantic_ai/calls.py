@@ -236,9 +236,7 @@ class Calls:
     def grant(self, word: str, call: Call, actor: str) -> None:
         """Record a grant of the approval that this call last asked for; a second one is recorded and refused by the record itself."""
         call.answer = "granted"
-        self.pen.write(
-            Kind.GRANTED, word, call.invocation_id, attempt=call.attempt, data={"actor": actor, "approval_id": call.approval_id}
-        )
+        self.pen.write(Kind.GRANTED, word, call.invocation_id, attempt=call.attempt, data={"actor": actor, "approval_id": call.approval_id})
 
     def deny(self, word: str, call: Call, actor: str, *, time: str | None = None) -> str:
         """Record a denial and give the event's id; the closure is the framework's to record."""
@@ -250,9 +248,7 @@ class Calls:
 
     def edit(self, word: str, call: Call, actor: str, inputs: bytes) -> None:
         """Record that the decision put other inputs in place of the proposed ones."""
-        self.pen.write(
-            Kind.INPUTS_EDITED, word, call.invocation_id, attempt=call.attempt, data={"actor": actor}, values={"inputs": inputs}
-        )
+        self.pen.write(Kind.INPUTS_EDITED, word, call.invocation_id, attempt=call.attempt, data={"actor": actor}, values={"inputs": inputs})
 
     def supply(self, word: str, call: Call, actor: str, answer: Any) -> None:
         """Record an answer that was given in the tool's place."""

@@ -1,8 +1,8 @@
 """The desk's side of a recorded agent: proposals, approvals, permits, bodies. It knows our rooms and not one word of the framework.
 
 A call is found again by the conversation and the provider's id, also from another process: the task's id follows from the conversation's,
-and the proposal carries the provider's id. A body runs under the guard that the local runtime uses too, so that one call of a parallel batch
-can be stopped alone and its real end is what is recorded.
+and the proposal carries the provider's id. A body runs under the guard that the local runtime uses too: one call of a parallel batch can be
+stopped alone, and its real end is what is recorded.
 """
 
 import asyncio

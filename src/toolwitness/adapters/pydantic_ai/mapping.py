@@ -180,7 +180,9 @@ VERCEL: Final = (
 
 OUTSIDE: Final = (
     Word(
-        "driver cancel", (K.CANCEL_REQUESTED,), "a token or a task was cancelled from outside",
+        "driver cancel",
+        (K.CANCEL_REQUESTED,),
+        "a token or a task was cancelled from outside",
         "which call was meant: the scope is the run",
     ),
     Word("driver approve", (K.GRANTED,), "a decision on the one approval that waits, or on the one it names", "who decided"),

@@ -141,9 +141,7 @@ def again(calls: Calls, call: Call, word: str, *, time: str | None = None) -> No
         start(calls, call, word, attempt=call.attempt + call.runs, time=time)
 
 
-def start(
-    calls: Calls, call: Call, word: str, *, attempt: int | None = None, inputs: Any = None, time: str | None = None
-) -> None:
+def start(calls: Calls, call: Call, word: str, *, attempt: int | None = None, inputs: Any = None, time: str | None = None) -> None:
     """Record that the body was entered. Who ran it is only the framework: it may be a task or a thread."""
     values: dict[str, bytes] = {}
     data: dict[str, Any] = {"attempt": attempt or call.attempt, "executor": FRAMEWORK}
