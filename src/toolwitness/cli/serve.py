@@ -18,7 +18,6 @@ from toolwitness.core.errors import InvalidInput, Unavailable
 from toolwitness.core.verdicts import Actor
 
 _LOOPBACK: Final = {"127.0.0.1", "localhost", "::1"}
-_HOSTS: Final = ["127.0.0.1", "localhost", "[::1]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +38,21 @@ async def serving(desk: Desk, actor: Actor, *, host: str = "127.0.0.1", port: in
         InvalidInput: the host is not on this machine.
     """
     import uvicorn  # noqa: PLC0415 - only those who serve pay for it
-    from starlette.middleware.trustedhost import TrustedHostMiddleware  # noqa: PLC0415 - as above
 
-    from toolwitness.server.access import LoopbackLogin  # noqa: PLC0415 - as above
+    from toolwitness.server.access import COOKIE, LoopbackLogin, OwnHosts  # noqa: PLC0415 - as above
     from toolwitness.server.app import create_app  # noqa: PLC0415 - as above
 
     if host not in _LOOPBACK:
         raise InvalidInput(
             f"{host} is not a loopback address.", field="--host", remedy="Mount desk.asgi(authenticate=…) in your own app to serve others."
         )
-    login = LoopbackLogin(actor)
-    app = create_app(desk.place, desk.register, login=login)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS)  # another site's name that resolves to this machine is not us
     listener = _listen(host, port)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+    at = listener.getsockname()[1]
+    login = LoopbackLogin(actor, cookie=f"{COOKIE}_{at}")
+    app = create_app(desk.place, desk.register, login=login)
+    config = uvicorn.Config(
+        OwnHosts(app, frozenset(_LOOPBACK)), log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2
+    )
     server = uvicorn.Server(config)
     loop = asyncio.create_task(_serve(server, listener), name="toolwitness-serve")
     try:
@@ -61,11 +61,11 @@ async def serving(desk: Desk, actor: Actor, *, host: str = "127.0.0.1", port: in
         if loop.done():
             loop.result()
         shown = f"[{host}]" if ":" in host else host
-        base = f"http://{shown}:{listener.getsockname()[1]}"
+        base = f"http://{shown}:{at}"
         yield Serving(base=base, url=f"{base}/?token={login.token}", key=login.key)
     finally:
         server.should_exit = True
-        await app.state.live.close()
+        await app.live.close()
         with contextlib.suppress(asyncio.CancelledError):
             await loop
         listener.close()
@@ -89,7 +89,9 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise Unavailable(f"Port {port} on {host} is taken.", remedy="Choose another with --port, or 0 for a free one.", port=port) from error
+        raise Unavailable(
+            f"Port {port} on {host} is taken.", remedy="Choose another with --port, or 0 for a free one.", port=port
+        ) from error
     listener.listen(128)
     return listener
 

@@ -1,220 +1,260 @@
 """The live stream: Server-Sent Events as plain ASGI, encoded once for everybody who sees the same thing.
 
 Subscribers with the same eyes (tenant, actor and roles) form an audience with one shared log of encoded frames. A subscriber is a
-cursor into that log and nothing more: no queue and no task group of its own. Frames are snapshots (the card as it is now), so a
+place in that log and nothing more: no queue and no task group of its own. Frames are snapshots (the card as it is now), so a
 subscriber that resumes, or that lags behind the log, gets what changed since its cursor and has lost nothing.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final
 
-import orjson
+from starlette.types import Receive, Send
 
+from toolwitness.contract.encode import encode
+from toolwitness.core.errors import ToolwitnessError
 from toolwitness.core.verdicts import Actor
 from toolwitness.ports import Ledger, Recorded
+from toolwitness.server.audience import Audience, Entry, Subscriber
+from toolwitness.server.leaving import server_is_leaving
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Draw = Callable[[Actor, Sequence[Recorded]], Awaitable[Iterable[tuple[str, str, Any]]]]
-"""Draws what an actor sees of these events: (event name, task id, document)."""
+"""Draws what an actor sees of these events: (event name, task id, document), the task id empty where everybody is told."""
 
-_LOG_FRAMES: Final = 2048
 _CATCH_UP: Final = 5000
+"""Whoever missed more events than this reads a fresh snapshot instead."""
+_LOOK_SECONDS: Final = 0.5
+"""How often it is looked whether the server wants to stop."""
+_LONGEST_REST: Final = 0.2
+_RETRY: Final = b"retry: 1000\n\n"
+_PING: Final = b": ping\n\n"
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
+    (b"x-content-type-options", b"nosniff"),
 ]
 _log = logging.getLogger("toolwitness.server")
 
 
-def frame(name: str, document: Any, *, cursor: int | None = None) -> bytes:
-    """Encode one event; ``cursor`` is given with the last event of a batch, so that resuming never skips half of one."""
-    head = f"id: p{cursor}\n" if cursor is not None else ""
-    body = document if isinstance(document, bytes) else orjson.dumps(document)
-    return f"{head}event: {name}\ndata: ".encode() + body + b"\n\n"
+def frame(name: str, document: Any, *, cursor: str = "") -> bytes:
+    """Encode one event; a cursor is given only with the last event of a batch, so that resuming never skips half of one."""
+    head = f"id: {cursor}\n" if cursor else ""
+    return f"{head}event: {name}\ndata: ".encode() + encode(document) + b"\n\n"
 
 
-def read_cursor(text: str) -> int | None:
-    """Read a cursor that we gave out; ``None`` for anything else."""
-    return int(text[1:]) if text.startswith("p") and text[1:].isdigit() and len(text) < 20 else None
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The frames of one batch: for everybody in the audience, and by task for those who follow one task."""
-
-    position: int
-    frames: bytes
-    by_task: dict[str, bytes]
-
-
-@dataclass(slots=True, eq=False)
-class Audience:
-    """Subscribers that see the same thing, and the log they share."""
-
-    actor: Actor
-    log: list[Entry] = field(default_factory=list)
-    dropped: int = 0
-    """How many entries have been dropped from the front of the log."""
-    waiting: list["asyncio.Future[None]"] = field(default_factory=list)
-    subscribers: int = 0
-
-    def add(self, entry: Entry) -> None:
-        """Append an entry and wake everybody."""
-        self.log.append(entry)
-        if len(self.log) > _LOG_FRAMES:
-            cut = len(self.log) // 2
-            del self.log[:cut]
-            self.dropped += cut
-        self.wake()
-
-    def wake(self) -> None:
-        """Wake everybody who waits."""
-        waiting, self.waiting = self.waiting, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
-
-    @property
-    def end(self) -> int:
-        """The index behind the last entry."""
-        return self.dropped + len(self.log)
+def read_cursor(text: str, epoch: str) -> int | None:
+    """Give the position of a cursor of ours; ``None`` for anything else, and for one of another ledger."""
+    place, _, of = text.removeprefix("p").partition(".")
+    if not text.startswith("p") or not place.isascii() or not place.isdecimal() or len(place) > 18:
+        return None
+    position = int(place)
+    return position if of == epoch or position == 0 else None
 
 
 class Live:
     """Follows the ledger once for all subscribers and writes to each what it may see."""
 
-    def __init__(self, ledger: Ledger, draw: Draw, *, ping_seconds: float = 15.0) -> None:
+    def __init__(self, ledger: Ledger, draw: Draw, *, ping_seconds: float = 15.0, retry_seconds: float = 1.0) -> None:
         """Take the ledger and what draws documents; nothing is followed until the first subscriber comes."""
         self._ledger = ledger
         self._draw = draw
         self._ping_seconds = ping_seconds
+        self._retry_seconds = retry_seconds
         self._audiences: dict[tuple[str, str, frozenset[str]], Audience] = {}
-        self._follower: asyncio.Task[None] | None = None
-        self._pinger: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._beginning = asyncio.Lock()
+        self._epoch = ""
         self._position = 0
-        self._pings = 0
+
+    @property
+    def subscribers(self) -> int:
+        """How many streams are open now."""
+        return sum(len(audience.subscribers) for audience in self._audiences.values())
+
+    async def cursor(self) -> str:
+        """Give the cursor of now: a stream that resumes from it brings everything that is recorded later."""
+        head = await self._ledger.head()
+        await self._learn_epoch()
+        return self._cursor(head)
 
     async def close(self) -> None:
-        """Stop following."""
-        for task in (self._follower, self._pinger):
-            if task is not None:
-                task.cancel()
-        await asyncio.gather(*(t for t in (self._follower, self._pinger) if t is not None), return_exceptions=True)
-        self._follower = self._pinger = None
+        """Stop following and end every stream."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        self._dismiss()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def serve(self, receive: Receive, send: Send, *, actor: Actor, cursor: str = "", task_id: str = "") -> None:
-        """Write the stream of one subscriber until it goes away."""
+        """Write the stream of one subscriber until it goes away.
+
+        Raises:
+            ToolwitnessError: the ledger cannot be read; nothing was sent yet.
+        """
         await self._begin()
-        audience = self._audience(actor)
-        audience.subscribers += 1
-        gone = asyncio.ensure_future(_disconnected(receive))
-        gone.add_done_callback(lambda _: audience.wake())
+        audience = self._audiences.setdefault(_eyes(actor), Audience(actor))
+        subscriber = audience.join(task_id)
+        gone = asyncio.create_task(_disconnected(receive, subscriber), name="toolwitness-subscriber")
         try:
+            opening, subscriber.after = await self._catch_up(audience, cursor, task_id)
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            index = audience.end
-            caught_up = await self._catch_up(send, actor, cursor, task_id)
-            await self._pump(send, audience, index=index, after=caught_up, task_id=task_id, gone=gone)
+            await send(_chunk(opening))
+            await self._pump(send, audience, subscriber)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             gone.cancel()
-            audience.subscribers -= 1
-            if audience.subscribers == 0:
-                self._audiences.pop(_eyes(actor), None)
+            audience.leave(subscriber)
+            if not audience.subscribers and self._audiences.get(_eyes(actor)) is audience:
+                del self._audiences[_eyes(actor)]
+
+    async def _pump(self, send: Send, audience: Audience, subscriber: Subscriber) -> None:
+        """Send what is new for one subscriber, as fast as it takes it."""
+        while not subscriber.gone:
+            if subscriber.index < audience.dropped:
+                subscriber.index, subscriber.after = audience.end, self._position
+                await send(_chunk(self._resync(self._position)))
+            elif subscriber.index < audience.end:
+                if body := audience.take(subscriber):
+                    await send(_chunk(body))
+            elif subscriber.pinged:
+                subscriber.pinged = False
+                await send(_chunk(_PING))
+            else:
+                await subscriber.news()
+
+    # ── catching up ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _catch_up(self, audience: Audience, cursor: str, task_id: str) -> tuple[bytes, int]:
+        """Give what changed since the cursor as it is now, and up to where.
+
+        Too much, a cursor that is not ours, or a fault in drawing asks for a fresh snapshot.
+        """
+        await self._learn_epoch()
+        head = await self._ledger.head()
+        after = read_cursor(cursor, self._epoch) if cursor else head
+        if after is None or after > head or head - after > _CATCH_UP:
+            return _RETRY + self._resync(head), head
+        if after == head:
+            return f"retry: 1000\nid: {self._cursor(head)}\n\n".encode(), head
+        try:
+            entry = await audience.once((after, head, task_id), lambda: self._missed(audience.actor, after, task_id))
+        except Exception:  # noqa: BLE001 - what cannot be drawn does not end the stream: it is logged, and a snapshot is asked for
+            _log.exception("the live stream could not draw what was missed after position %s", after)
+            return _RETRY + self._resync(head), head
+        return _RETRY + entry.frames + self._mark(entry.position), entry.position
+
+    async def _missed(self, actor: Actor, after: int, task_id: str) -> Entry:
+        """Draw what one who was away has missed; many who come back at once share one drawing."""
+        missed = await self._ledger.read(after=after)
+        wanted = [r for r in missed if r.event.tenant == actor.tenant and task_id in {"", r.event.task_id}]
+        frames = [frame(name, document) for name, _, document in await self._draw(actor, wanted)] if wanted else []
+        return Entry(missed[-1].position if missed else after, b"".join(frames))
+
+    # ── following ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _begin(self) -> None:
-        if self._follower is None or self._follower.done():
+        async with self._beginning:
+            if self._tasks and not any(task.done() for task in self._tasks):
+                return
+            for task in self._tasks:
+                task.cancel()
             self._position = await self._ledger.head()
-            self._follower = asyncio.create_task(self._follow(self._position), name="toolwitness-live")
-            self._pinger = asyncio.create_task(self._ping(), name="toolwitness-ping")
+            await self._learn_epoch()
+            self._tasks = [
+                asyncio.create_task(self._follow(), name="toolwitness-live"),
+                asyncio.create_task(self._watch(), name="toolwitness-watch"),
+            ]
 
-    def _audience(self, actor: Actor) -> Audience:
-        return self._audiences.setdefault(_eyes(actor), Audience(actor))
+    async def _follow(self) -> None:
+        """Draw and hand out whatever is recorded, for as long as the ledger is open."""
+        while True:
+            try:
+                async for batch in self._ledger.follow(after=self._position):
+                    if batch:
+                        await self._hand_out(batch)
+                break
+            except ToolwitnessError:
+                _log.exception("the live stream cannot read the ledger; it tries again")
+                await asyncio.sleep(self._retry_seconds)
+        self._dismiss()
 
-    async def _catch_up(self, send: Send, actor: Actor, cursor: str, task_id: str) -> int:
-        """Send what changed since the cursor as it is now; too much, or a cursor that is not ours, asks for a fresh snapshot."""
-        head = await self._ledger.head()
-        after = read_cursor(cursor) if cursor else head
-        if after is None or after > head or head - after > _CATCH_UP:
-            await send(_chunk(frame("resync", {"cursor": f"p{head}"}, cursor=head)))
-            return head
-        missed = await self._ledger.read(after=after) if after < head else []
-        if not missed:
-            await send(_chunk(f": live\nretry: 1000\nid: p{head}\n\n".encode()))
-            return head
-        entry = await self._entry(actor, missed)
-        await send(_chunk(b"retry: 1000\n\n" + _part(entry, task_id)))
-        return entry.position
+    async def _hand_out(self, batch: Sequence[Recorded]) -> None:
+        """Draw a batch for each audience, and rest as long as that took: under load the next batch is larger and is drawn once."""
+        begun = time.perf_counter()
+        self._position = batch[-1].position
+        await self._learn_epoch()
+        for audience in list(self._audiences.values()):
+            audience.forget_shared()
+            try:
+                entry = await self._entry(audience, batch)
+            except Exception:  # noqa: BLE001 - as above
+                _log.exception("the live stream could not draw positions %s to %s", batch[0].position, self._position)
+                stale = self._resync(self._position)
+                entry = Entry(self._position, stale, everywhere=stale)
+            if entry.frames or entry.everywhere:
+                audience.add(entry)
+        await asyncio.sleep(min(_LONGEST_REST, time.perf_counter() - begun))
 
-    async def _pump(
-        self, send: Send, audience: Audience, *, index: int, after: int, task_id: str, gone: "asyncio.Future[None]"
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        pings = self._pings
-        while not gone.done():
-            if index < audience.dropped:
-                head = self._position
-                await send(_chunk(frame("resync", {"cursor": f"p{head}"}, cursor=head)))
-                index, after = audience.end, head
-            elif index < audience.end:
-                entries = audience.log[index - audience.dropped :]
-                index = audience.end
-                body = b"".join(_part(entry, task_id) for entry in entries if entry.position > after)
-                if body:
-                    await send(_chunk(body))
-            elif pings != self._pings:
-                pings = self._pings
-                await send(_chunk(b": ping\n\n"))
-            else:
-                future: asyncio.Future[None] = loop.create_future()
-                audience.waiting.append(future)
-                await future
-
-    async def _follow(self, after: int) -> None:
-        async for batch in self._ledger.follow(after=after):
-            if not batch:
-                continue
-            self._position = batch[-1].position
-            for audience in list(self._audiences.values()):
-                try:
-                    entry = await self._entry(audience.actor, batch)
-                except Exception:
-                    _log.exception("the live stream could not draw positions %s to %s", batch[0].position, self._position)
-                    entry = Entry(self._position, frame("resync", {"cursor": f"p{self._position}"}, cursor=self._position), {})
-                if entry.frames:
-                    audience.add(entry)
-
-    async def _entry(self, actor: Actor, batch: Sequence[Recorded]) -> Entry:
-        """Encode what ``actor`` sees of a batch, once."""
-        seen = [recorded for recorded in batch if recorded.event.tenant == actor.tenant]
+    async def _entry(self, audience: Audience, batch: Sequence[Recorded]) -> Entry:
+        """Encode what an audience sees of a batch, once; tasks that none of it follows are not drawn."""
         position = batch[-1].position
+        seen = [r for r in batch if r.event.tenant == audience.actor.tenant and audience.follows(r.event.task_id)]
         if not seen:
-            return Entry(position, b"", {})
-        parts: list[bytes] = []
+            return Entry(position, b"")
         by_task: dict[str, list[bytes]] = {}
-        for name, task_id, document in await self._draw(actor, seen):
+        parts: list[bytes] = []
+        for name, task_id, document in await self._draw(audience.actor, seen):
             encoded = frame(name, document)
             parts.append(encoded)
             by_task.setdefault(task_id, []).append(encoded)
-        mark = f"id: p{position}\n\n".encode()
-        whole = b"".join(parts) + mark if parts else b""
-        everywhere = b"".join(by_task.pop("", []))
-        return Entry(position, whole, {task: b"".join(own) + everywhere + mark for task, own in by_task.items()})
+        if not parts:
+            return Entry(position, b"")
+        mark = self._mark(position)
+        told = b"".join(by_task.pop("", ()))
+        return Entry(
+            position,
+            b"".join(parts) + mark,
+            {task: b"".join(own) + told + mark for task, own in by_task.items()},
+            told + mark if told else b"",
+        )
 
-    async def _ping(self) -> None:
+    async def _watch(self) -> None:
+        """Keep quiet streams open with pings, and end all of them when the server wants to stop: it would wait for them for ever."""
+        quiet = 0.0
         while True:
-            await asyncio.sleep(self._ping_seconds)
-            self._pings += 1
-            for audience in self._audiences.values():
-                audience.wake()
+            await asyncio.sleep(min(_LOOK_SECONDS, self._ping_seconds))
+            quiet += min(_LOOK_SECONDS, self._ping_seconds)
+            if server_is_leaving():
+                self._dismiss()
+            elif quiet >= self._ping_seconds:
+                quiet = 0.0
+                for audience in self._audiences.values():
+                    audience.ping()
 
+    def _dismiss(self) -> None:
+        for audience in self._audiences.values():
+            audience.dismiss()
 
-def _part(entry: Entry, task_id: str) -> bytes:
-    return entry.by_task.get(task_id, b"") if task_id else entry.frames
+    # ── cursors ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _learn_epoch(self) -> None:
+        """Learn what tells this ledger from any other: the hash of its first event."""
+        if not self._epoch and (first := await self._ledger.read(limit=1)):
+            self._epoch = first[0].hash[:8]
+
+    def _cursor(self, position: int) -> str:
+        return f"p{position}.{self._epoch}"
+
+    def _mark(self, position: int) -> bytes:
+        return f"id: {self._cursor(position)}\n\n".encode()
+
+    def _resync(self, position: int) -> bytes:
+        """Ask the subscriber to read a fresh snapshot; the stream goes on from ``position``."""
+        cursor = self._cursor(position)
+        return frame("resync", {"cursor": cursor}, cursor=cursor)
 
 
 def _chunk(body: bytes) -> dict[str, Any]:
@@ -225,6 +265,7 @@ def _eyes(actor: Actor) -> tuple[str, str, frozenset[str]]:
     return actor.tenant, actor.id, actor.roles
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _disconnected(receive: Receive, subscriber: Subscriber) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+    subscriber.go()

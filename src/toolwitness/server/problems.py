@@ -1,13 +1,14 @@
 """Errors as RFC 9457 problem documents: what was wrong, with which field, and what to do."""
 
+import logging
 from typing import Any, Final
 
-import orjson
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from toolwitness.contract.encode import encode
 from toolwitness.core.errors import (
     Conflict,
     InvalidInput,
@@ -31,6 +32,21 @@ _STATUS: Final[tuple[tuple[type[ToolwitnessError], int, str], ...]] = (
     (NewerFormat, 503, "The record was written by a newer version"),
     (Unavailable, 503, "The record cannot be reached now"),
 )
+_log = logging.getLogger("toolwitness.server")
+
+
+class Refused(Exception):
+    """The request itself is refused, whatever is recorded: the HTTP status, a stable code, and what to do."""
+
+    def __init__(self, status: int, code: str, title: str, *, detail: str = "", remedy: str = "") -> None:
+        """Keep what the problem document says."""
+        super().__init__(title)
+        self.status, self.code, self.title = status, code, title
+        self.detail, self.remedy = detail, remedy
+
+    def answer(self) -> Response:
+        """Give the problem document."""
+        return problem(self.status, self.title, detail=self.detail, code=self.code, remedy=self.remedy)
 
 
 def problem(status: int, title: str, *, detail: str = "", code: str = "", **facts: Any) -> Response:
@@ -38,14 +54,25 @@ def problem(status: int, title: str, *, detail: str = "", code: str = "", **fact
     body: dict[str, Any] = {"type": f"urn:toolwitness:problem:{code or 'http'}", "title": title, "status": status}
     body |= {"detail": detail} if detail else {}
     body |= {"code": code} if code else {}
-    body |= {name: value for name, value in facts.items() if isinstance(value, str | int | list | dict) and value != ""}
-    return Response(orjson.dumps(body), status_code=status, media_type=MEDIA_TYPE, headers={"Cache-Control": "no-store"})
+    body |= {
+        name: value for name, value in facts.items() if name not in body and isinstance(value, str | int | list | dict) and value != ""
+    }
+    return Response(encode(body), status_code=status, media_type=MEDIA_TYPE, headers={"Cache-Control": "no-store"})
 
 
 def as_problem(error: ToolwitnessError) -> Response:
     """Turn an error of ours into its problem document."""
     status, title = next(((s, t) for kind, s, t in _STATUS if isinstance(error, kind)), (500, "This could not be done"))
-    return problem(status, title, detail=error.message, code=error.code, remedy=error.remedy, **error.facts)
+    facts = dict(error.facts)
+    if isinstance(error, OnceKeyTaken):
+        won = error.winner
+        facts["winner"] = {
+            "kind": won.event.kind,
+            "actor": str(won.event.data.get("actor") or ""),
+            "at": won.recorded_time,
+            "ref": won.event.ref,
+        }
+    return problem(status, title, detail=error.message, code=error.code, remedy=error.remedy, **facts)
 
 
 def install(app: FastAPI) -> None:
@@ -54,6 +81,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(ToolwitnessError)
     async def _ours(_request: Request, error: ToolwitnessError) -> Response:
         return as_problem(error)
+
+    @app.exception_handler(Refused)
+    async def _refused(_request: Request, error: Refused) -> Response:
+        return error.answer()
 
     @app.exception_handler(HTTPException)
     async def _http(_request: Request, error: HTTPException) -> Response:
@@ -69,3 +100,29 @@ def install(app: FastAPI) -> None:
             422, "The request could not be understood", detail=f"{first['field']}: {first['message']}", code="invalid-input",
             field=first["field"], problems=wrong,
         )  # fmt: skip  # facts in lines
+
+
+class Unforeseen:
+    """Answers an error that nobody foresaw with a problem document that tells nothing of it, and logs it for those who run the server."""
+
+    def __init__(self, app: Any) -> None:
+        """Stand in front of ``app``."""
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass the request on."""
+        begun = False
+
+        async def noting(message: Any) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except Exception:
+            if begun or scope["type"] != "http":
+                raise
+            _log.exception("%s %s could not be answered", scope.get("method"), scope.get("path"))
+            answer = problem(500, "This could not be done", code="unforeseen", remedy="The server's log says why.")
+            await answer(scope, receive, send)
