@@ -44,7 +44,7 @@ def meta(reading: Reading) -> list[Claim]:
     about = _PHRASES[record.state](reading) if record.state is not None else iter(())
     claims = [c for c in about if c["text"]]
     classes = [words for words in (_class_words(name) for name in record.consequences) if words]
-    if classes and reading.proposal_refs:
+    if classes and reading.proposal_refs and record.open_approval is None:
         claims.append(claim(", ".join(classes), reading.proposal_refs))
     if Code.POLICY_UNOBSERVED in record.findings:
         claims.append(claim("no policy of ours was asked", record.findings[Code.POLICY_UNOBSERVED].refs))

@@ -35,6 +35,9 @@ TERMS: Final = MappingProxyType({
 AMOUNTS: Final = ("amount", "total", "total_price", "price", "sum")
 """Names under which an amount is sought, together with a currency; its term is its own name."""
 _CURRENCIES: Final = ("currency", "currency_code")
+_INPUTS_BESIDES: Final = 6
+"""So many inputs that the policy does not name are shown beside those that it names; an approval covers them all."""
+_SHORT: Final = 120
 _PROMINENT: Final = frozenset({"target", "targets"})
 _BINDING: Final = frozenset({"fields", "unreadable", "commitment_boundary"})
 """What the facts of an approval request say about themselves and not about the call."""
@@ -125,12 +128,18 @@ def _to_decide(reading: Reading, asked: Approval) -> list[Fact]:
     ]
     shown += _out_of_view(reading, asked, scope)
     if not isinstance(asked.data["scope"], Mapping):
-        shown.append(fact("Covers", _listed(reading, asked.data["scope"]), [asked.ref]))
+        shown.append(fact("Covers", _covers(reading, asked), [asked.ref]))
     shown.append(fact("What it does", _consequence(reading, asked), [asked.ref]))
     shown += _point_of_no_return(reading)
     eligible = [_eligible(reading, str(name)) for name in items_of(asked.data.get("eligible")) if not str(name).startswith("not:")]
     shown.append(fact("Who may answer", joined(eligible, "or") or reading.who(asked.data["authority"]), [asked.ref]))
     return shown
+
+
+def _covers(reading: Reading, asked: Approval) -> str:
+    """Say what the approval is bound to; the list of what is in view is left out where it repeats the lines above."""
+    said = _listed(reading, asked.data["scope"])
+    return said.removesuffix(f"; in view: {', '.join(_binding(asked, 'fields'))}")
 
 
 def _consequence(reading: Reading, asked: Approval) -> str:
@@ -145,16 +154,18 @@ def _term(name: str) -> str:
 
 
 def _out_of_view(reading: Reading, asked: Approval, scope: Scope) -> Iterator[Fact]:
-    """Say what a person does not see here, and why."""
+    """Show the inputs that nobody named too, and say what a person does not see here, and why."""
     missing = [name for name in _binding(asked, "unreadable") if name not in scope.named]
     if missing:
         yield fact("Cannot be shown", f"{', '.join(line(name) for name in missing)}: the inputs do not hold it", [asked.ref])
     if asked.inputs is not None and reading.inputs(asked.inputs) is None:
         yield fact("Inputs", reading.absent(asked.inputs), reading.proposal_refs)
-    elsewhere = [name for name in _asked_inputs(reading, asked) if name not in scope.named]
-    if elsewhere:
-        names = ", ".join(line(name) for name in elsewhere)
-        yield fact("Also in the inputs", f"{names}; their values are under Inputs", reading.proposal_refs)
+    rest = [(name, value) for name, value in _asked_inputs(reading, asked).items() if name not in scope.named]
+    for name, value in rest[:_INPUTS_BESIDES]:
+        yield fact(_term(name), scalar(value, cut_at=_SHORT), [asked.ref, *reading.proposal_refs])
+    if len(rest) > _INPUTS_BESIDES:
+        names = ", ".join(line(name) for name, _ in rest[_INPUTS_BESIDES:])
+        yield fact("More inputs", f"{names}; their values are under Inputs", reading.proposal_refs)
 
 
 def _listed(reading: Reading, said: Any) -> str:

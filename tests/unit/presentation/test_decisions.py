@@ -22,6 +22,19 @@ def test_without_named_fields_every_input_is_in_view() -> None:
     assert (facts["Path"], facts["N"]) == ("/a", "1")
 
 
+def test_an_approval_covers_inputs_that_nobody_named_and_so_they_are_in_view() -> None:
+    inputs = '{"to":"a@b.c","subject":"Trip","a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"body":"' + "x" * 200 + '"}'
+    facts = facts_of(asked_card(inputs, facts={"fields": ["to"]}, scope="one call; in view: to"))
+    assert (facts["Subject"], facts["A"], facts["Covers"]) == ("Trip", "1", "one call")
+    assert facts["More inputs"] == "f, body; their values are under Inputs"
+    assert facts_of(asked_card(inputs, facts={"fields": ["to"]}, scope="one call; in view: me"))["Covers"] == "one call; in view: me"
+
+
+def test_a_long_input_beside_is_cut_and_says_so() -> None:
+    facts = facts_of(asked_card('{"to":"a","body":"' + "x" * 200 + '"}', facts={"fields": ["to"]}))
+    assert facts["Body"] == "x" * 120 + "… (80 more characters)"
+
+
 def test_a_scope_that_is_an_object_is_set_out_and_not_repeated() -> None:
     card = asked_card("{}", scope={"amount": "7", "currency": "GBP", "targets": ["a", "b"]}, facts=None)
     facts = facts_of(card)
