@@ -48,6 +48,8 @@ def _approval_requested(record: InvocationRecord, event: Event, at: str) -> None
     record.approvals.append(Approval(event.data["approval_id"], event.data, event.ref, at, inputs=record.inputs, gates_start=not running))
     for code in (Code.APPROVAL_INVALIDATED, Code.APPROVED_NOT_QUEUED):
         record.findings.pop(code, None)
+    if record.claim is None:
+        _void_permission(record)
     record.deadlines.pop(Deadline.APPROVAL, None)
     if event.data.get("expires_at"):
         record.deadlines[Deadline.APPROVAL] = event.data["expires_at"]

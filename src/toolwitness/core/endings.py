@@ -38,6 +38,7 @@ def _acknowledged(record: InvocationRecord, event: Event, at: str) -> None:
     if believable(record, event.data["termination"]):
         if event.origin is Origin.SERVER:
             record.ends.append(event.ref)
+            record.findings.pop(Code.CANCEL_UNACKNOWLEDGED, None)
     else:
         detail = f"termination {event.data['termination']!r} cannot be believed of this body"
         record.raise_finding(Code.ACKNOWLEDGEMENT_DOUBTED, detail, event.ref)
@@ -72,11 +73,21 @@ def _lost(record: InvocationRecord, event: Event, at: str) -> None:
     if record.state not in TERMINAL:
         record.raise_finding(Code.OUTCOME_UNKNOWN, event.data["reason"], event.ref)
         record.reconciliation = Reconciliation.UNKNOWN
+        _name_silence(record, event)
+
+
+def _name_silence(record: InvocationRecord, event: Event) -> None:
+    """Say that a cancellation was requested and that nobody has acknowledged it, where nobody may be left to do so (R3)."""
+    if record.open_cancellation is not None:
+        detail = "its cancellation was requested and nobody has acknowledged it"
+        record.raise_finding(Code.CANCEL_UNACKNOWLEDGED, detail, record.open_cancellation.ref, event.ref)
 
 
 def _waiter(record: InvocationRecord, event: Event, at: str) -> None:
     if record.state not in TERMINAL:
         record.raise_finding(Code.WAITER_GONE, "nobody waits for this call any more; that proves nothing about its body", event.ref)
+        if record.reconciliation is Reconciliation.NOT_EXECUTED and event.data.get("body") != "not started":
+            record.reconciliation = Reconciliation.UNKNOWN  # a body that nobody saw start may be at work all the same
 
 
 def _rejected(record: InvocationRecord, event: Event, at: str) -> None:
@@ -164,7 +175,10 @@ def _ended(record: InvocationRecord, state: State, event: Event, at: str) -> Non
     else:
         record.outcome = Outcome(event.data, event.ref, at, event.source)
     if event.kind in {Kind.SUCCEEDED, Kind.FAILED, Kind.CANCEL_ACKNOWLEDGED}:
-        record.findings.pop(Code.OUTCOME_UNKNOWN, None)
+        for code in (Code.OUTCOME_UNKNOWN, Code.CANCEL_UNACKNOWLEDGED):
+            record.findings.pop(code, None)
+    else:
+        _name_silence(record, event)
     if state is State.SUCCEEDED and record.cancellation is not None:
         record.raise_finding(Code.COMPLETED_DESPITE_CANCEL, "it succeeded although its cancellation had been requested", event.ref)
     for code in (Code.WAITING_FOR_PERSON, Code.WAITER_GONE, Code.CANNOT_BE_STOPPED, Code.APPROVAL_INVALIDATED):

@@ -10,7 +10,9 @@ _HARMLESS: Final = frozenset({Consequence.READ_ONLY, Consequence.PERMISSION_GATE
 
 
 def settle(record: InvocationRecord) -> None:
-    """Keep what is known about effects in step with the findings of an attempt that has ended."""
+    """Keep what is known about effects in step with what was seen and with the findings of an attempt that has ended."""
+    if record.reconciliation is Reconciliation.NOT_EXECUTED and record.seen_at_work:
+        record.reconciliation = Reconciliation.UNKNOWN
     if record.state in TERMINAL and record.needs_reconciliation:
         record.reconciliation = Reconciliation.REQUIRED
 

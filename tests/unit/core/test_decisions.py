@@ -200,7 +200,13 @@ def test_an_older_question_that_is_invalidated_late_does_not_touch_the_newer_one
 
 
 @pytest.mark.parametrize(
-    "change", [event(Kind.APPROVAL_INVALIDATED), event(Kind.INPUTS_ACCEPTED, **EDITED)], ids=["approval invalidated", "inputs edited"]
+    "change",
+    [
+        event(Kind.APPROVAL_INVALIDATED),
+        event(Kind.INPUTS_ACCEPTED, **EDITED),
+        event(Kind.APPROVAL_REQUESTED, approval_id="apr_2"),
+    ],
+    ids=["approval invalidated", "inputs edited", "asked anew"],
 )
 def test_a_permission_ends_with_what_it_was_given_for_and_so_do_its_deadlines(change: Event) -> None:
     permitted = event(Kind.PERMITTED, expires_at="2026-11-30T11:00:00Z", result_expires_at="2026-11-30T12:00:00Z")

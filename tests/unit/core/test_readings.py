@@ -250,6 +250,26 @@ def test_success_while_a_cancellation_request_is_unacknowledged_is_success_and_s
     assert Code.COMPLETED_DESPITE_CANCEL in record.findings
 
 
+@pytest.mark.parametrize("silence", [Kind.LOST, Kind.DEADLINE_ELAPSED])
+def test_a_request_that_nobody_may_be_left_to_acknowledge_is_named_until_somebody_does(silence: Kind) -> None:
+    asked, silent = event(Kind.CANCEL_REQUESTED), event(silence)
+    record = record_of(*path_to(State.RUNNING), asked, silent)
+    assert record.findings[Code.CANCEL_UNACKNOWLEDGED].refs == (asked.ref, silent.ref)
+    judge(record, event(Kind.CANCEL_ACKNOWLEDGED))
+    assert Code.CANCEL_UNACKNOWLEDGED not in record.findings
+
+
+@pytest.mark.parametrize("silence", [Kind.LOST, Kind.DEADLINE_ELAPSED])
+def test_silence_where_nobody_asked_for_a_cancellation_is_not_named(silence: Kind) -> None:
+    assert Code.CANCEL_UNACKNOWLEDGED not in record_of(*path_to(State.RUNNING), event(silence)).findings
+
+
+@pytest.mark.parametrize("kind", [Kind.SUCCEEDED, Kind.FAILED])
+def test_an_end_answers_a_cancellation_request_too(kind: Kind) -> None:
+    record = record_of(*path_to(State.RUNNING), event(Kind.CANCEL_REQUESTED), event(Kind.LOST), event(kind))
+    assert Code.CANCEL_UNACKNOWLEDGED not in record.findings
+
+
 def test_an_effect_after_the_cancellation_was_requested_is_named() -> None:
     record = record_of(*path_to(State.RUNNING), event(Kind.EFFECT), event(Kind.CANCEL_REQUESTED), event(Kind.EFFECT))
     assert record.findings[Code.EFFECT_AFTER_CANCEL].refs == (record.effects[1].ref,)
