@@ -67,12 +67,18 @@ def is_resolved(record: InvocationRecord | None, task: TaskRecord, *, root: str,
     return closure is not None and closure.termination is not None and bool(closure.request_ref)
 
 
-def blocked_by(record: InvocationRecord, task: TaskRecord, records: Records) -> tuple[str, ...]:
-    """Name the invocations (latest attempts) that ``record`` still waits for; empty when it may go on or is past waiting."""
+def blocked_by(
+    record: InvocationRecord, task: TaskRecord, records: Records, *, latest: Mapping[str, InvocationRecord] | None = None
+) -> tuple[str, ...]:
+    """Name the invocations (latest attempts) that ``record`` still waits for; empty when it may go on or is past waiting.
+
+    ``latest`` is what ``latest_attempts(records)`` gives, for callers that ask about many records.
+    """
     if record.state in TERMINAL or record.state is State.QUEUED or record.state in EXECUTING:
         return ()
     dependencies = record.proposal.get("dependencies") or ()
-    latest = latest_attempts(records) if dependencies else {}
+    if latest is None:
+        latest = latest_attempts(records) if dependencies else {}
     waiting: list[str] = []
     for declared in dependencies:
         dependency = _moved(record, declared)

@@ -5,7 +5,8 @@ is one disclosure away. Times stand in sentences as tokens (``times``), foreign 
 evidence that is on the rail.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -120,26 +121,50 @@ def task_card(
     ``events``, ``controls``, ``policy_findings``, ``redact`` and ``inverses`` go by invocation id; the rest is as for ``invocation_card``.
     """
     names = {**labels(records), **(links or {})}
-    summary = summarize(task, records, not_retryable=not_retryable)
+    latest = latest_attempts(records)
     cards = [
         invocation_card(
             record, events=events.get(record.id, ()), now=now, controls=(controls or {}).get(record.id, ()), values=values,
             policy_findings=(policy_findings or {}).get(record.id, ()), links=names, viewer=viewer,
-            blocked=blocked_by(record, task, records), redact=(redact or {}).get(record.id, ()),
+            blocked=blocked_by(record, task, records, latest=latest), redact=(redact or {}).get(record.id, ()),
             inverse=(inverses or {}).get(record.id, ""),
         ) | {"depth": depth}
         for record, depth in display_order(records)
     ]  # fmt: skip  # one comprehension
+    head = task_head(
+        task, records, summary=summarize(task, records, not_retryable=not_retryable), events=events.get("", ()), now=now, links=names,
+        viewer=viewer, mine=[card["id"] for card in cards if decidable(card)],
+        loud=[finding for card in cards for finding in loudest(card)], task_controls=task_controls,
+    )  # fmt: skip  # facts in lines
+    return {**head, "cards": cards}
+
+
+def task_head(
+    task: TaskRecord,
+    records: Records,
+    *,
+    summary: TaskSummary,
+    events: Sequence[RecordedEvent],
+    now: datetime,
+    links: Mapping[str, str],
+    viewer: str = "",
+    mine: Collection[str] = (),
+    loud: Sequence[Document] = (),
+    task_controls: Sequence[Control] = (),
+) -> Document:
+    """Make what stands above the cards of a task.
+
+    ``events`` are those about the task itself; ``mine`` are the calls that the reader may decide; ``loud`` is what ``loudest`` gives.
+    """
     whole = InvocationRecord(str(task.id), str(task.id), version=task.version)
-    reading = Reading(record=whole, events=events.get("", ()), now=now, viewer=viewer, links=names)
+    reading = Reading(record=whole, events=events, now=now, viewer=viewer, links=links)
     return {
         "id": str(task.id),
         "title": _task_title(task),
         "subtitle": f"Opened {token(task.opened_at)} · {line(task.id)}",
         **_state(summary.state),
-        "summary": summary_words(summary, cards),
-        "findings": [*_waivers(reading, task), *_loudest(cards)],
-        "cards": cards,
+        "summary": summary_words(summary, mine),
+        "findings": [*_waivers(reading, task), *loud],
         "controls": control_list(reading, task_controls),
         "version": task.version + sum(record.version for record in records.values()),
     }
@@ -148,8 +173,9 @@ def task_card(
 def labels(records: Records) -> dict[str, str]:
     """Name each invocation of a task for the sentences that point at it; its attempt is said where there are several."""
     roots = [root_of(record, records) for record in records.values()]
+    attempts = Counter(roots)
     return {
-        record.id: f"{title_of(record)} (attempt {record.attempt})" if record.attempt > 1 or roots.count(root) > 1 else title_of(record)
+        record.id: f"{title_of(record)} (attempt {record.attempt})" if record.attempt > 1 or attempts[root] > 1 else title_of(record)
         for record, root in zip(records.values(), roots, strict=True)
     }
 
@@ -186,11 +212,10 @@ def decidable(card: Document) -> bool:
     return any(control["enabled"] and control["action"] in DECISIONS for control in card["controls"])
 
 
-def summary_words(summary: TaskSummary, cards: Sequence[Document] = ()) -> str:
-    """Say in one line what the parts add up to; ``you`` only where the reader may really answer."""
+def summary_words(summary: TaskSummary, mine: Collection[str] = ()) -> str:
+    """Say in one line what the parts add up to; ``you`` only of those that the reader may really answer, which ``mine`` names."""
     if not summary.required:
         return "No part is recorded yet"
-    mine = [card["id"] for card in cards if decidable(card)]
     yours = [waiting for waiting in summary.waiting_for_person if waiting in mine]
     others = len(summary.waiting_for_person) - len(yours)
     said = [f"{len(summary.complete)} of {counted(len(summary.required), 'required part')} complete"]
@@ -214,20 +239,19 @@ def _waivers(reading: Reading, task: TaskRecord) -> list[Document]:
     ]
 
 
-def _loudest(cards: Sequence[Document]) -> list[Document]:
-    """Repeat at the task what a person must not miss at its parts."""
+def loudest(card: Document) -> list[Document]:
+    """Give what a person must not miss at a part, to be repeated at its task."""
     return [
         {**finding, "headline": f"{card['title']}: {finding['headline']}"}
-        for card in cards
         for finding in card["findings"]
         if finding["severity"] == Severity.VIOLATION.value
     ]
 
 
-def task_row(task: TaskRecord, records: Records, *, not_retryable: Sequence[str] = ()) -> Document:
-    """Make the one line of a task in a list of tasks."""
-    summary = summarize(task, records, not_retryable=not_retryable)
-    last = max((r.last_at for r in latest_attempts(records).values()), default="")
+def task_row(task: TaskRecord, records: Records, *, not_retryable: Sequence[str] = (), summary: TaskSummary | None = None) -> Document:
+    """Make the one line of a task in a list of tasks; ``summary`` where it is already known."""
+    summary = summary or summarize(task, records, not_retryable=not_retryable)
+    last = max((record.last_at for record in records.values()), default="")
     return {
         "id": str(task.id),
         "title": _task_title(task),
@@ -257,4 +281,16 @@ def _inbox_title(waiting: int, mine: int) -> str:
     return f"{counted(waiting, 'call')} {'waits' if waiting == 1 else 'wait'} for a decision, {mine} for yours"
 
 
-__all__ = ["decidable", "display_order", "inbox", "invocation_card", "labels", "summary_words", "task_card", "task_row", "title_of"]
+__all__ = [
+    "decidable",
+    "display_order",
+    "inbox",
+    "invocation_card",
+    "labels",
+    "loudest",
+    "summary_words",
+    "task_card",
+    "task_head",
+    "task_row",
+    "title_of",
+]
