@@ -20,6 +20,7 @@ from toolwitness.presentation.words import EXECUTORS, ROLES
 UNNAMED: Final = frozenset({"", "unrecorded", "unknown"})
 """What stands where nobody recorded who it was."""
 _VALUE_PREFIX: Final = "val_"
+_OUR_ID: Final = re.compile(r"(?<!\w)inv_\w+")
 OUTPUT_VALUES: Final = 256
 """How many of the latest chunks of output a card reads."""
 
@@ -153,9 +154,17 @@ class Reading:
         named = tokens_in(line(_spelled(sentence)))
         if self.viewer:
             named = re.sub(rf"\bby {re.escape(line(self.viewer))}(?!\w)", "by you", named)
-        for target in self.links:
-            named = re.sub(rf"(?<!\w){re.escape(target)}(?!\w)", lambda match: self.label(match[0]), named)
+        if "inv_" in named:
+            named = _OUR_ID.sub(lambda match: self.label(match[0]) if match[0] in self.links else match[0], named)
+        for target in self._foreign_links:
+            if target in named:
+                named = re.sub(rf"(?<!\w){re.escape(target)}(?!\w)", lambda match: self.label(match[0]), named)
         return named
+
+    @cached_property
+    def _foreign_links(self) -> Sequence[str]:
+        """The ids among the links that are not of our own making; each may be spelled in any way."""
+        return [target for target in self.links if not _OUR_ID.fullmatch(target)]
 
     def inputs(self, said: object) -> Text | None:
         """Read inputs, without what policy redacts."""
