@@ -1,7 +1,7 @@
 """Measuring side by side: every round runs all contenders one after the other, and a ratio is made inside its round.
 
-What a round shares (a slow disk, a busy neighbour) then falls out of the ratio. Reported are the median and the range over the rounds, how many
-device flushes an operation took, and how much of the machine others were using meanwhile.
+What a round shares (a slow disk, a busy neighbour) then falls out of the ratio. Reported are the median and the range over the rounds,
+how many device flushes an operation took, and how much of the machine others were using meanwhile.
 """
 
 import os
@@ -92,8 +92,8 @@ def ratios(contenders: Mapping[str, Contender], goal: Goal) -> dict[str, Any]:
     each = [ours.rate / theirs.rate for ours, theirs in pairs]
     reached = spread(each)
     return {
-        "goal": goal.what, "ours": goal.ours, "theirs": goal.theirs, "least": goal.least, "ratio": reached, "rounds": [round(r, 2) for r in each],
-        "met": reached["median"] >= goal.least,
+        "goal": goal.what, "ours": goal.ours, "theirs": goal.theirs, "least": goal.least, "ratio": reached,
+        "rounds": [round(r, 2) for r in each], "met": reached["median"] >= goal.least,
     }  # fmt: skip  # one field after the other
 
 
@@ -131,7 +131,8 @@ def table(summaries: Sequence[Mapping[str, Any]]) -> str:
 def verdicts(goals: Sequence[Mapping[str, Any]]) -> str:
     """Give goals as lines of text, each with what was reached."""
     return "\n".join(
-        f"{'met    ' if g['met'] else 'MISSED '} {g['goal']}: {g['ratio']['median']:.2f}× ({g['ratio']['least']:.2f}–{g['ratio']['most']:.2f}), "
+        f"{'met    ' if g['met'] else 'MISSED '} {g['goal']}: {g['ratio']['median']:.2f}× "
+        f"({g['ratio']['least']:.2f}–{g['ratio']['most']:.2f}), "
         f"wanted ≥ {g['least']}×"
         for g in goals
     )
@@ -188,7 +189,7 @@ def _idle() -> float | None:
 def _flushes(place: Path) -> int | None:
     """Give how many flushes the device under ``place`` has completed since the start of the system."""
     try:
-        device = os.stat(place).st_dev
+        device = place.stat().st_dev
         for line in Path("/proc/diskstats").read_text(encoding="ascii").splitlines():
             fields = line.split()
             if (int(fields[0]), int(fields[1])) == (os.major(device), os.minor(device)) and len(fields) > 18:

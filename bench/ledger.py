@@ -1,9 +1,10 @@
 """The ledger beside raw SQLite and beside LangGraph's SQLite checkpointer, in one run, at the same durability.
 
-Every contender writes to a new file on the same file system, in WAL mode with ``synchronous=FULL``, and every operation is durable when it
-counts. An operation of ours is one recorded event of a call: judged, folded, hashed into its task's chain, written with its values and its state
-row, and acknowledged to its caller. Of raw SQLite it is one ``INSERT`` and ``COMMIT`` of as many bytes; of LangGraph one step: ``put`` and
-``put_writes`` of a state that holds one event. Our figures with many callers share commits; those of raw SQLite do not, and neither do LangGraph's.
+Every contender writes to a new file on the same file system, in WAL mode with ``synchronous=FULL``, and every operation is durable when
+it counts. An operation of ours is one recorded event of a call: judged, folded, hashed into its task's chain, written with its values
+and its state row, and acknowledged to its caller. Of raw SQLite it is one ``INSERT`` and ``COMMIT`` of as many bytes; of LangGraph one
+step: ``put`` and ``put_writes`` of a state that holds one event. Our figures with many callers share commits; those of raw SQLite do
+not, and neither do LangGraph's.
 """
 
 import argparse
@@ -20,6 +21,10 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
+
+from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from bench.harness import ROUNDS, Contender, Goal, measure, ratios, restart, stop, summary, table, timed, verdicts
 from toolwitness.core.evidence import Event, Kind
@@ -47,15 +52,16 @@ GOALS: Final = (
 
 def life_of_a_call(task_id: str, invocation_id: str) -> Iterator[Draft]:
     """Give the six events of a governed call from proposal to success; the first and the last carry a value."""
+    proposal = {"tool": "search_hotels", "source_request": "msg_01J", "proposer": "model", "policy_version": "2", "purpose": "find a hotel"}
+    permit = {"permit": f"prm_{task_id}", "attempt": 1}
     facts: list[tuple[Kind, dict[str, Any], dict[str, bytes], str]] = [
-        (Kind.PROPOSED, {"tool": "search_hotels", "source_request": "msg_01J", "proposer": "model", "policy_version": "2", "purpose": "find a hotel"},
-         {"inputs": _VALUE}, ""),
-        (Kind.CLAIMED, {"permit": f"prm_{task_id}", "attempt": 1, "worker": "host:4711"}, {}, f"dispatch:{invocation_id}"),
+        (Kind.PROPOSED, proposal, {"inputs": _VALUE}, ""),
+        (Kind.CLAIMED, {**permit, "worker": "host:4711"}, {}, f"dispatch:{invocation_id}"),
         (Kind.ACCEPTED, {"queue_ref": "host:4711#1", "permit": f"prm_{task_id}"}, {}, ""),
-        (Kind.STARTED, {"attempt": 1, "executor": "host:4711", "lease": "host:4711/1", "permit": f"prm_{task_id}"}, {}, ""),
+        (Kind.STARTED, {**permit, "executor": "host:4711", "lease": "host:4711/1"}, {}, ""),
         (Kind.PROGRESS, {"order": 1, "text": "asked three providers, two have answered"}, {}, ""),
         (Kind.SUCCEEDED, {"completed_at": "2026-01-01T12:00:00.000000Z", "validation": "accepted"}, {"result": _VALUE}, ""),
-    ]  # fmt: skip  # one event after the other
+    ]
     for number, (kind, data, values, once_key) in enumerate(facts):
         event = Event(
             kind=kind, source="toolwitness:local:bench", id=f"evt_{invocation_id}_{number}", task_id=task_id, invocation_id=invocation_id,
@@ -123,8 +129,6 @@ def ours(callers: int) -> Any:
 
 def _step(number: int, event: str) -> tuple[Any, Any, Any]:
     """Give the configuration, checkpoint and metadata of one step of a small LangGraph state."""
-    from langgraph.checkpoint.base import empty_checkpoint
-
     checkpoint = empty_checkpoint()
     checkpoint["channel_values"] = {"event": event}
     checkpoint["channel_versions"] = {"event": number}
@@ -133,8 +137,6 @@ def _step(number: int, event: str) -> tuple[Any, Any, Any]:
 
 def langgraph(place: Path, seconds: float) -> int:
     """Record steps with LangGraph's synchronous saver, as it ships."""
-    from langgraph.checkpoint.sqlite import SqliteSaver
-
     event, number = "e" * bytes_of_an_event(), 0
     with SqliteSaver.from_conn_string(str(place / "langgraph.db")) as saver:
         saver.setup()
@@ -153,8 +155,6 @@ def langgraph_async(callers: int) -> Any:
     """Make the contender that records steps with LangGraph's asynchronous saver, as it ships, on as many threads as callers."""
 
     async def run(place: Path, seconds: float) -> tuple[int, list[float]]:
-        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
         event, latencies, end, numbers = "e" * bytes_of_an_event(), list[float](), float("inf"), iter(range(1, sys.maxsize))
 
         async def caller(saver: Any, thread: int, most: int) -> None:
@@ -245,22 +245,28 @@ def show(report: dict[str, Any]) -> str:
     if "why" in report:
         why = report["why"]
         parts.append(
-            f"Processor time an event in batches of 64: {why['prepare_microseconds']} µs to prepare it, {why['judge_and_write_microseconds']} µs to "
-            "judge, hash and write it. Where that goes (profiled, and so slower):\n" + "\n".join(why["functions"])
+            f"Processor time an event in batches of 64: {why['prepare_microseconds']} µs to prepare it, "
+            f"{why['judge_and_write_microseconds']} µs to judge, hash and write it. Where that goes (profiled, and so slower):\n"
+            + "\n".join(why["functions"])
         )
     return "\n\n".join(parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and report; a goal that is missed is reported and is no error."""
-    parser = argparse.ArgumentParser(prog="python -m bench.ledger", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.ledger", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--seconds", type=float, default=0.8, help="how long each contender runs in each round")
     parser.add_argument("--directory", type=Path, default=None, help="where to write; the file system is what is measured")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     report = run(
-        rounds=options.rounds, seconds=options.seconds, directory=options.directory, say=lambda text: print(text, file=sys.stderr, flush=True)
+        rounds=options.rounds,
+        seconds=options.seconds,
+        directory=options.directory,
+        say=lambda text: print(text, file=sys.stderr, flush=True),
     )
     print(json.dumps(report) if options.json else show(report))
     return 0

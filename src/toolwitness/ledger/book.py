@@ -94,9 +94,7 @@ class Book:
             raise explained(error, str(self.path)) from error
         try:
             self.refresh()
-            transaction = Transaction(
-                self.connection, self.cache, self._sources, position=self._head, recorded_time=rfc3339(self._now())
-            )
+            transaction = Transaction(self.connection, self.cache, self._sources, position=self._head, recorded_time=rfc3339(self._now()))
             transaction.run(appends)
             self.connection.execute("COMMIT" if transaction.entries else "ROLLBACK")
             transaction.publish()
@@ -114,7 +112,7 @@ class Book:
     def refresh(self) -> None:
         """Bring what is remembered up to what others have written; inside a transaction, and the lock is held."""
         version = self._data_version()
-        self.shared = version != self._version and self._version != -1
+        self.shared = self._version not in {version, -1}
         if version == self._version:
             return
         head = self.head()
@@ -173,4 +171,3 @@ class Book:
 
     def _data_version(self) -> int:
         return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
-

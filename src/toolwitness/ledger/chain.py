@@ -1,8 +1,9 @@
 """The hash chain of a task: each event's hash covers its own bytes, its place, its verdict, and everything before it.
 
-The hashed bytes are RFC 8785 JSON of ``{"basis", "event", "position", "reason", "recorded_time", "row", "state", "task_sequence", "verdict"}``
-with the event's own canonical bytes inside; anyone with SHA-256 and a JSON reader can check a chain without this package. The chain proves
-what was recorded, not that a source told the truth; and whoever removes a whole task, or a tail together with its head, leaves no trace in it.
+The hashed bytes are RFC 8785 JSON of ``{"basis", "event", "position", "reason", "recorded_time", "row", "state", "task_sequence",
+"verdict"}`` with the event's own canonical bytes inside; anyone with SHA-256 and a JSON reader can check a chain without this package.
+The chain proves what was recorded, not that a source told the truth; and whoever removes a whole task, or a tail together with its
+head, leaves no trace in it.
 """
 
 from hashlib import sha256

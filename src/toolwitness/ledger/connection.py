@@ -18,8 +18,9 @@ Given = TypeVar("Given")
 
 _MODES: Final = {"full": "FULL", "normal": "NORMAL"}
 _CACHE_KIB: Final = 16_384
-_CHECKPOINT_PAGES: Final = 16_384
-"""The write-ahead log is folded back at idle, on another connection; beyond this many pages the writer itself does it."""
+_CHECKPOINT_PAGES: Final = 4_000
+"""The write-ahead log is folded back beside the writer; beyond this many pages the writer does it itself. A small log is soon written over
+instead of growing, and that is what makes a flush cheap."""
 _SHORTEST, _LONGEST = 0.000_5, 0.02
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
 

@@ -1,7 +1,7 @@
 """Who follows a ledger: listeners that are called, and followers that iterate, all fed from one place.
 
-Positions have no holes and become visible in their order, so a follower needs nothing but the last position that it gave out: nothing is missed
-and nothing comes twice. What was just recorded is shared from a short memory; who is further behind reads from the ledger.
+Positions have no holes and become visible in their order, so a follower needs nothing but the last position that it gave out: nothing
+is missed and nothing comes twice. What was just recorded is shared from a short memory; who is further behind reads from the ledger.
 """
 
 import asyncio

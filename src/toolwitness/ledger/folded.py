@@ -1,7 +1,7 @@
 """One task as folded so far, kept in memory between appends, and views of it that callers may keep.
 
-A view costs the same however many invocations a task has: it takes the records as they are, and whoever goes on folding works on copies from
-then on (copy on write). The caller in turn gets its own copy of each record that it looks at.
+A view costs the same however many invocations a task has: it takes the records as they are, and whoever goes on folding works on copies
+from then on (copy on write). The caller in turn gets its own copy of each record that it looks at.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,9 +9,9 @@ from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
+from toolwitness.core.evidence import Event
 from toolwitness.core.invocation import judge
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.evidence import Event
 from toolwitness.core.states import InvocationId, State, TaskId
 from toolwitness.core.task import TaskRecord, judge_task
 from toolwitness.core.verdicts import Judgement

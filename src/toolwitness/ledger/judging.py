@@ -1,7 +1,7 @@
 """What becomes of the drafts of one append: written once, for every ledger.
 
-First everything that can stop an append is looked at (repetition, expected sequence, once-keys); only then is anything judged. So a conflict
-leaves nothing to undo, and fails that append alone although it shares a transaction with others.
+First everything that can stop an append is looked at (repetition, expected sequence, once-keys); only then is anything judged. So a
+conflict leaves nothing to undo, and fails that append alone although it shares a transaction with others.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ OTHER_TASK: Final = "other-task"
 MALFORMED: Final = "malformed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entry:
-    """One new line of the record, with what is written beside it."""
+    """One new line of the record, with what is written beside it; never changed once it is made."""
 
     recorded: Recorded
     body: bytes
@@ -92,17 +92,19 @@ def judge_append(
         OnceKeyTaken: a once-key is taken; nothing has changed.
     """
     plans = _recognize(prepared, known)
-    if all(isinstance(plan, Recorded) for plan in plans):
+    new = [plan for plan in plans if isinstance(plan, _New)]
+    if not new:
         answers = [plan for plan in plans if isinstance(plan, Recorded)]
         return Judged(folded, [], answers, len(answers))
     if expected_sequence is not None and expected_sequence != folded.sequence:
         raise Conflict(
-            f"Task {folded.task.id} stands at {folded.sequence} and was read at {expected_sequence}.", remedy="Read it again and decide anew.",
-            task=folded.task.id, expected=expected_sequence, actual=folded.sequence,
+            f"Task {folded.task.id} stands at {folded.sequence} and was read at {expected_sequence}.",
+            remedy="Read it again and decide anew.", task=folded.task.id, expected=expected_sequence, actual=folded.sequence,
         )  # fmt: skip  # message first, facts after
-    for plan in plans:
-        if isinstance(plan, _New) and plan.prepared.event.once_key and not plan.prepared.event.refusal:
-            _require_free(plan.prepared.event, known)
+    for plan in new:
+        event = plan.prepared.event
+        if event.once_key and not event.refusal:
+            _require_free(event, known)
     judged = Judged(folded, [], [], 0)
     for plan in plans:
         if isinstance(plan, _New):
@@ -129,10 +131,7 @@ def _recognize(prepared: Sequence[Prepared], known: Known) -> list[_New | Record
     for one in prepared:
         event = one.event
         before = known.earlier(event.source, event.id)
-        siblings = () if len(prepared) == 1 else [
-            (place, plan) for place, plan in enumerate(plans)
-            if isinstance(plan, _New) and plan.prepared.event.source == event.source and plan.prepared.event.id == event.id
-        ]  # fmt: skip  # one condition
+        siblings = _siblings(plans, event) if plans else ()
         if not before and not siblings:
             plans.append(_New(one))
             continue
@@ -150,6 +149,15 @@ def _recognize(prepared: Sequence[Prepared], known: Known) -> list[_New | Record
     return plans
 
 
+def _siblings(plans: Sequence[_New | Recorded | int], event: Event) -> list[tuple[int, _New]]:
+    """Give the new drafts of this append that have the same source and id, each with its place."""
+    return [
+        (place, plan)
+        for place, plan in enumerate(plans)
+        if isinstance(plan, _New) and (plan.prepared.event.source, plan.prepared.event.id) == (event.source, event.id)
+    ]
+
+
 def _again(first: Recorded) -> Recorded:
     """Give the answer to a repetition: as first recorded, with the verdict ``duplicate``."""
     if first.verdict is Verdict.DUPLICATE:
@@ -165,7 +173,11 @@ def same_content(one: Prepared, recorded: Event, known: Known) -> bool:
     members = dict(one.event.data)
     for value in one.values:
         there = recorded.data.get(value.name)
-        if not isinstance(there, dict) or there.get("bytes") != len(value.content) or there.get("media") != members[value.name].get("media"):
+        if (
+            not isinstance(there, dict)
+            or there.get("bytes") != len(value.content)
+            or there.get("media") != members[value.name].get("media")
+        ):
             return False
         content = known.value(str(there.get("ref")))
         if content is not None and content != value.content:
@@ -181,10 +193,10 @@ def _same_draft(one: Prepared, other: Prepared) -> bool:
     if [(v.name, v.content) for v in one.values] != [(v.name, v.content) for v in other.values]:
         return False
     aside = {value.name for value in one.values}
-    first, second = (
-        {**p.event.data, **{name: {"media": p.event.data[name].get("media")} for name in aside}} for p in (one, other)
+    first, second = ({**p.event.data, **{name: {"media": p.event.data[name].get("media")} for name in aside}} for p in (one, other))
+    return encode(replace(one.event, data=first, raw_ref="", refusal="")) == encode(
+        replace(other.event, data=second, raw_ref="", refusal="")
     )
-    return encode(replace(one.event, data=first, raw_ref="", refusal="")) == encode(replace(other.event, data=second, raw_ref="", refusal=""))
 
 
 def _require_free(event: Event, known: Known) -> None:
@@ -210,9 +222,10 @@ def _enter(judged: Judged, plan: _New, known: Known, position: int, recorded_tim
     folded, row = judged.folded, judgement.row
     state, previous = folded.state_of(subject), folded.position
     basis, name = (row.basis._value_, row.name) if row is not None else ("", "")
+    word = None if state is None else state._value_
     head = link(
         folded.head, prepared.body, position=position, task_sequence=folded.sequence + 1, recorded_time=recorded_time,
-        verdict=judgement.verdict._value_, reason=judgement.reason, state=state._value_ if state is not None else None, basis=basis, row=name,
+        verdict=judgement.verdict._value_, reason=judgement.reason, state=word, basis=basis, row=name,
     )  # fmt: skip  # as in the form
     folded.advance(subject, position, head)
     recorded = Recorded(

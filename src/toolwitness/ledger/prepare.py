@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, Final, NoReturn, cast
 
 import orjson
@@ -29,9 +30,9 @@ SALT_BYTES: Final = 16
 _DEEPEST: Final = 48
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Value:
-    """The exact bytes of one value, with the salt of its digest."""
+    """The exact bytes of one value, with the salt of its digest; never changed once it is made."""
 
     name: str
     ref: str
@@ -39,9 +40,9 @@ class Value:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Prepared:
-    """An event that is ready to be judged, and the bytes that will stand in the record."""
+    """An event that is ready to be judged, and the bytes that will stand in the record; never changed once it is made."""
 
     event: Event
     body: bytes
@@ -170,16 +171,7 @@ def fields_of(event: Event) -> dict[str, Any]:
         out["origin"] = event.origin._value_
     if event.caused_by:
         out["caused_by"] = event.caused_by
-    if event.tenant:
-        out["tenant"] = event.tenant
-    if event.adapter:
-        out["adapter"] = event.adapter
-    if event.raw_ref:
-        out["raw_ref"] = event.raw_ref
-    if event.refusal:
-        out["refusal"] = event.refusal
-    if event.once_key:
-        out["once_key"] = event.once_key
+    out |= {name: text for name, text in zip(_TEXTS, _texts_of(event), strict=True) if text}
     return out
 
 
@@ -259,20 +251,16 @@ def _value(said: Event, name: str, draft: Draft, given: dict[str, Any], salts: S
 
 def _check(event: Event) -> None:
     """Refuse an event whose own fields are not of their types."""
-    if not (type(event.source) is type(event.id) is type(event.task_id) is str and event.source and event.id and event.task_id and event.kind):
-        for name in ("kind", "source", "id", "task_id"):
-            if type(getattr(event, name)) is not str or not getattr(event, name):
-                _refuse(f"/{name}", getattr(event, name), "a text that is not empty")
-    if not (type(event.tenant) is type(event.adapter) is type(event.raw_ref) is type(event.refusal) is type(event.once_key) is str):
-        for name in ("tenant", "adapter", "raw_ref", "refusal", "once_key"):
-            if type(getattr(event, name)) is not str:
-                _refuse(f"/{name}", getattr(event, name), "a text")
-    if event.invocation_id is not None and (type(event.invocation_id) is not str or not event.invocation_id):
-        _refuse("/invocation_id", event.invocation_id, "a text that is not empty, or none at all")
-    if event.time is not None and type(event.time) is not str:
-        _refuse("/time", event.time, "an RFC 3339 text, or none at all")
-    for name in ("attempt", "sequence"):
-        number = getattr(event, name)
+    for name, text in (("kind", event.kind), ("source", event.source), ("id", event.id), ("task_id", event.task_id)):
+        if type(text) is not str or not text:
+            _refuse(f"/{name}", text, "a text that is not empty")
+    for name, text in zip(_TEXTS, _texts_of(event), strict=True):
+        if type(text) is not str:
+            _refuse(f"/{name}", text, "a text")
+    for name, text in (("invocation_id", event.invocation_id), ("time", event.time)):
+        if text is not None and (type(text) is not str or not text):
+            _refuse(f"/{name}", text, "a text that is not empty, or none at all")
+    for name, number in (("attempt", event.attempt), ("sequence", event.sequence)):
         if number is not None and (type(number) is not int or not 0 <= number <= MAX_INTEGER):
             _refuse(f"/{name}", number, "a whole number, or none at all")
     for place, cause in enumerate(event.caused_by):
@@ -290,3 +278,5 @@ def _refuse(place: str, found: Any, wanted: str) -> NoReturn:
 
 _OWNERS: Final = {owner.value: owner for owner in Owner}
 _ORIGINS: Final = {origin.value: origin for origin in Origin}
+_TEXTS: Final = ("tenant", "adapter", "raw_ref", "refusal", "once_key")
+_texts_of: Final = attrgetter(*_TEXTS)

@@ -84,7 +84,14 @@ def select_states(connection: sqlite3.Connection, states: Iterable[State] | None
         "FROM invocations JOIN tasks ON tasks.id = task ORDER BY invocations.id"
     )
     return [
-        StateRow(invocation_id=name, task_id=task, tenant=tenant, state=None if state is None else State(state), version=version, position=position)
+        StateRow(
+            invocation_id=name,
+            task_id=task,
+            tenant=tenant,
+            state=None if state is None else State(state),
+            version=version,
+            position=position,
+        )
         for name, task, tenant, state, version, position in rows
         if wanted is None or state in wanted
     ]

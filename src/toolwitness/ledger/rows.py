@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from toolwitness.core.states import State
 from toolwitness.core.verdicts import Verdict
-from toolwitness.ledger.judging import Entry, replay
 from toolwitness.ledger.folded import Folded
+from toolwitness.ledger.judging import Entry, replay
 from toolwitness.ledger.prepare import event_of
 from toolwitness.ports import Recorded
 
@@ -24,7 +24,8 @@ EVENT_COLUMNS: Final = (
     "reason", "state", "basis", "row", "hash", "body",
 )  # fmt: skip  # in the order of the table
 _READ: Final = ", ".join(
-    f"events.{c}" for c in ("position", "task_sequence", "recorded_time", "verdict", "reason", "state", "basis", "row", "hash", "body", "invocation")
+    f"events.{c}"
+    for c in ("position", "task_sequence", "recorded_time", "verdict", "reason", "state", "basis", "row", "hash", "body", "invocation")
 )
 _LARGEST: Final = 64
 _STATES: Final = {state.value: state for state in State}
@@ -32,7 +33,8 @@ _VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
 
 CHAIN: Final = """
 WITH RECURSIVE chain(position) AS (
-    SELECT max(tasks.position, coalesce((SELECT max(position) FROM invocations WHERE task = tasks.id), 0)) FROM tasks WHERE tasks.task_id = :task
+    SELECT max(tasks.position, coalesce((SELECT max(position) FROM invocations WHERE task = tasks.id), 0))
+    FROM tasks WHERE tasks.task_id = :task
     UNION ALL
     SELECT events.previous FROM events JOIN chain ON events.position = chain.position WHERE events.previous > :after
 )
@@ -112,6 +114,8 @@ def read_events(connection: sqlite3.Connection, clause: str, parameters: Any = (
 def load(connection: sqlite3.Connection, task_id: str) -> Folded:
     """Fold a task from its recorded events; an empty fold where there are none."""
     folded = Folded.empty(task_id)
+    if connection.execute("SELECT 1 FROM tasks WHERE task_id = ?", (task_id,)).fetchone() is None:
+        return folded
     return follow_up(connection, folded, f"{CHAIN}SELECT {_READ} FROM chain JOIN events USING (position) ORDER BY events.position",  # noqa: S608 - as above
                      {"task": task_id, "after": 0})  # fmt: skip  # one call
 

@@ -1,8 +1,8 @@
 """The tables of a ledger file, and how a file comes to have them.
 
-Surrogate keys are the position of the first event that names the thing (a task, an invocation, a source), so they ascend, need no counter, and
-can be recomputed from the events like everything else. An event points to the one before it in its task (``previous``): reading a task walks
-that chain by row id, and appending touches no index of tasks.
+Surrogate keys are the position of the first event that names the thing (a task, an invocation, a source), so they ascend, need no
+counter, and can be recomputed from the events like everything else. An event points to the one before it in its task (``previous``):
+reading a task walks that chain by row id, and appending touches no index of tasks.
 """
 
 import sqlite3

@@ -1,7 +1,7 @@
 """The ledger in one SQLite file that several processes may share.
 
-Acknowledged means committed with ``synchronous=FULL``: on disk. Appends of many callers share a commit. One thread writes, one reads; what is
-remembered between appends is trusted only while nobody else has written.
+Acknowledged means committed with ``synchronous=FULL``: on disk. Appends of many callers share a commit. One thread writes, one reads;
+what is remembered between appends is trusted only while nobody else has written.
 """
 
 import asyncio
@@ -40,18 +40,18 @@ class SqliteLedger:
     ) -> None:
         """Keep the record at ``path``, by the clock ``now``, which gives aware UTC datetimes; the system's where none is given.
 
-        ``synchronous="normal"`` is several times faster alone and **not durable**: a machine that loses power may lose what was acknowledged.
-        ``busy_seconds`` is how long an append waits for other processes before it is ``Unavailable``.
+        ``synchronous="normal"`` is several times faster alone and **not durable**: a machine that loses power may lose what was
+        acknowledged. ``busy_seconds`` is how long an append waits for other processes before it is ``Unavailable``.
         """
         self._path = Path(path)
         clock = now or (lambda: datetime.now(UTC))
         self._salts = fresh_salts()
+        self._feed = Feed(self._read_after)
         self._writer = Writer(
             lambda: Book(self._path, synchronous=synchronous, now=clock, busy_seconds=busy_seconds),
-            path=self._path, on_recorded=lambda recorded: self._feed.offer(recorded),
+            path=self._path, on_recorded=self._feed.offer,
         )  # fmt: skip  # how to open, and whom to tell
         self._reader = Reader(self._path)
-        self._feed = Feed(self._read_after)
         self._watching: asyncio.Task[None] | None = None
         self._closed = False
         self.duplicates = 0

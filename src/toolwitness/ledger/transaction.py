@@ -1,7 +1,7 @@
 """The appends that share one commit: each judged on its own, all written in a few statements.
 
-Runs inside ``BEGIN IMMEDIATE``, so nobody else writes meanwhile. Nothing is written before every append of the batch is judged; an append that
-loses a race is answered and leaves no trace.
+Runs inside ``BEGIN IMMEDIATE``, so nobody else writes meanwhile. Nothing is written before every append of the batch is judged; an
+append that loses a race is answered and leaves no trace.
 """
 
 import sqlite3

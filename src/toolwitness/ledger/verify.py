@@ -1,7 +1,7 @@
 """Whether a chain is what was recorded: every hash, order, field and value digest of one task recomputed.
 
-Shared by every ledger. What a ledger keeps beside its events (rows, keys, values) is checked by the ledger itself against what is found here.
-A verdict is that of its day: it is covered by the hash and not judged again by today's rules.
+Shared by every ledger. What a ledger keeps beside its events (rows, keys, values) is checked by the ledger itself against what is found
+here. A verdict is that of its day: it is covered by the hash and not judged again by today's rules.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -170,7 +170,9 @@ def _check_link(
         check.problems += [Problem(f"{place} {name}", f"is {stored[name]!r}; {likely[name]!r} was recorded") for name in changed]
     else:
         columns = "body, recorded_time, reason or hash"
-        check.problems.append(Problem(f"{place} {columns}", "does not match the chain: the line, or the one before it, is not what was recorded"))
+        check.problems.append(
+            Problem(f"{place} {columns}", "does not match the chain: the line, or the one before it, is not what was recorded")
+        )
 
 
 _LINKED: Final = ("position", "task_sequence", "recorded_time", "verdict", "reason", "state", "basis", "row")

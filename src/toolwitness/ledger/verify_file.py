@@ -1,7 +1,7 @@
 """Whether a ledger file is what was recorded: no byte of any column of any table is left unlooked at.
 
-Everything beside the events can be computed from them, so it is, and compared row by row: keys, pointers, state rows, values. What is there and
-should not be is named as well as what is missing. Read in one transaction, so that writers go on meanwhile.
+Everything beside the events can be computed from them, so it is, and compared row by row: keys, pointers, state rows, values. What is
+there and should not be is named as well as what is missing. Read in one transaction, so that writers go on meanwhile.
 """
 
 import sqlite3
@@ -48,7 +48,7 @@ def verify_file(path: Path) -> list[Problem]:
         Tampered, Unavailable: the file cannot be read at all.
     """
     connection = open_reader(path)
-    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    connection.text_factory = _text
     try:
         connection.execute("BEGIN")
         return list(_Verification(connection).run())
@@ -90,7 +90,10 @@ class _Verification:
         actual = statements_of(self._connection)
         for name in expected.keys() | actual.keys():
             if expected.get(name) != actual.get(name):
-                yield Problem(f"schema {name}", "is missing" if name not in actual else "does not belong here" if name not in expected else "was changed")
+                yield Problem(
+                    f"schema {name}",
+                    "is missing" if name not in actual else "does not belong here" if name not in expected else "was changed",
+                )
 
     def _order(self) -> Iterator[Problem]:
         """Look for holes between positions, and count how often an id was used."""
@@ -213,6 +216,11 @@ class _Verification:
                 yield from check_value(expected, None)
 
 
+def _text(raw: bytes) -> str:
+    """Read text that may not be UTF-8 any more."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
 def _same(actual: Any, expected: Any) -> bool:
     """Tell whether a column holds this value in this type: SQLite keeps an integer as text or as a float if it is given one."""
     return type(actual) is type(expected) and actual == expected
@@ -229,4 +237,3 @@ def _schema_of_today() -> dict[str, str]:
         return statements_of(with_everything)
     finally:
         with_everything.close()
-

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-
 from toolwitness.ledger.book import Book
 from toolwitness.ledger.connection import checkpoint, explained
 from toolwitness.ledger.transaction import Append
@@ -184,5 +183,3 @@ def _call(book: Book, jobs: Sequence[Job]) -> None:
             job.error = explained(error, str(book.path))
         except Exception as error:  # noqa: BLE001 - it is this caller's
             job.error = error
-
-

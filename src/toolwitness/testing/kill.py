@@ -1,8 +1,9 @@
 """The kill drill: a process that appends at full speed dies by SIGKILL, and nothing that it was told is recorded may be missing.
 
 ``python -m toolwitness.testing.kill --rounds 20 --json``. A child appends from many callers at once and logs each submission and each
-acknowledgement through a pipe; the parent kills it at a random moment at least 1,000 acknowledgements in, reopens the file, and looks. A kill
-shows what the ledger survives when its process dies, not what a disk survives when its power fails: that rests on ``synchronous=FULL``.
+acknowledgement through a pipe; the parent kills it at a random moment at least 1,000 acknowledgements in, reopens the file, and looks.
+A kill shows what the ledger survives when its process dies, not what a disk survives when its power fails: that rests on
+``synchronous=FULL``.
 """
 
 import argparse
@@ -79,7 +80,7 @@ def _life_of_a_call(task_id: str) -> Iterator[Draft]:
     """Give the events of one call from proposal to success; two of them carry values."""
     invocation_id = f"inv_{task_id}"
     facts: list[tuple[str, dict[str, object], dict[str, bytes], str]] = [
-        (Kind.PROPOSED, {"tool": "search", "source_request": "drill", "proposer": "drill"}, {"inputs": b'{"q":"' + b"x" * 200 + b'"}'}, ""),
+        (Kind.PROPOSED, {"tool": "t", "source_request": "drill", "proposer": "drill"}, {"inputs": b"x" * 200}, ""),
         (Kind.CLAIMED, {"permit": f"prm_{task_id}", "attempt": 1}, {}, f"dispatch:{invocation_id}"),
         (Kind.ACCEPTED, {"queue_ref": "q"}, {}, ""),
         (Kind.STARTED, {"attempt": 1, "executor": "drill"}, {}, ""),
@@ -87,8 +88,8 @@ def _life_of_a_call(task_id: str) -> Iterator[Draft]:
     ]
     for number, (kind, data, values, once_key) in enumerate(facts):
         event = Event(
-            kind=kind, source=_SOURCE, id=f"{task_id}-{number}", task_id=task_id, invocation_id=invocation_id, owner=Owner.RUNTIME, data=data,
-            once_key=once_key,
+            kind=kind, source=_SOURCE, id=f"{task_id}-{number}", task_id=task_id, invocation_id=invocation_id, owner=Owner.RUNTIME,
+            data=data, once_key=once_key,
         )  # fmt: skip  # facts in lines
         yield Draft(event=event, values=values)
 
@@ -169,8 +170,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(asdict(report)))
     else:
         print(
-            f"{report.rounds} kills, {report.unacknowledged_rounds} of them in the middle of an append; {report.acknowledged} appends "
-            f"acknowledged, {report.found} found, {report.missing} missing; verify {report.verify} ({report.verify_good} of {report.rounds})."
+            f"{report.rounds} kills, {report.unacknowledged_rounds} of them in the middle of an append; {report.acknowledged} "
+            f"appends acknowledged, {report.found} found, {report.missing} missing; verify {report.verify} "
+            f"({report.verify_good} of {report.rounds})."
         )
     return 0 if report.passed else 1
 

@@ -9,6 +9,7 @@ Subclass ``LedgerContract`` in a test module, give it ``open_ledger``, and let p
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import pytest
@@ -50,7 +51,11 @@ def opened(event_id: str = "opened", *, task: str = "task_1", **fields: Any) -> 
 def proposed(event_id: str = "proposed", *, inputs: bytes = b'{"city":"Bergen"}', **fields: Any) -> Draft:
     """Make the draft of a proposal whose inputs are ``inputs``."""
     return said(
-        Kind.PROPOSED, event_id, values={"inputs": inputs}, data={"tool": "search", "source_request": "msg_1", "proposer": "model"}, **fields
+        Kind.PROPOSED,
+        event_id,
+        values={"inputs": inputs},
+        data={"tool": "search", "source_request": "msg_1", "proposer": "model"},
+        **fields,
     )
 
 
@@ -87,7 +92,13 @@ class LedgerContract:
 
     async def test_an_empty_ledger_is_empty_and_good(self, ledger: OpenLedger) -> None:
         """Nothing is there, and nothing is wrong."""
-        actual = (await ledger.head(), list(await ledger.read()), await ledger.task("task_1"), await ledger.find("inv_1"), list(await ledger.tasks()))
+        actual = (
+            await ledger.head(),
+            list(await ledger.read()),
+            await ledger.task("task_1"),
+            await ledger.find("inv_1"),
+            list(await ledger.tasks()),
+        )
         assert actual == (0, [], None, None, [])
 
     async def test_what_is_appended_is_answered_and_read_alike(self, ledger: OpenLedger) -> None:
@@ -363,8 +374,7 @@ class LedgerContract:
 
 def replace_id(draft: Draft, event_id: str) -> Draft:
     """Give the same draft under another id."""
-    fields = {name: getattr(draft.event, name) for name in draft.event.__slots__}
-    return Draft(event=Event(**{**fields, "id": event_id}), values=draft.values)
+    return replace(draft, event=replace(draft.event, id=event_id))
 
 
 async def _all(follower: AsyncIterator[Sequence[Recorded]]) -> list[int]:

@@ -1,8 +1,8 @@
 """The race drill: several processes approve the same request at the same moment, and its body runs once.
 
-``python -m toolwitness.testing.race --processes 2 --rounds 200 --json``. Every process has a desk of its own on one SQLite file and could run the
-call: they race for the decision and then for the dispatch. How often bodies ran is counted from the lines that they wrote, with ``O_APPEND``,
-into a file that no desk knows.
+``python -m toolwitness.testing.race --processes 2 --rounds 200 --json``. Every process has a desk of its own on one SQLite file and
+could run the call: they race for the decision and then for the dispatch. How often bodies ran is counted from the lines that they
+wrote, with ``O_APPEND``, into a file that no desk knows.
 """
 
 import argparse
@@ -61,7 +61,12 @@ class Report:
         """Whether every request was decided once, dispatched once and run once, and every other answer is on record as refused."""
         others = self.rounds * (self.processes - 1)
         once = (self.accepted, self.bodies, self.grants_recorded, self.claims_recorded)
-        return once == (self.rounds,) * 4 and (self.refused, self.refusals_recorded) == (others, others) and self.verify == "good" and not self.doubles
+        return (
+            once == (self.rounds,) * 4
+            and (self.refused, self.refusals_recorded) == (others, others)
+            and self.verify == "good"
+            and not self.doubles
+        )
 
 
 def open_desk(path: Path, lines: Path) -> Any:
@@ -117,11 +122,11 @@ async def race(processes: int, rounds: int, directory: Path) -> Report:
             await _answer(child.stdout)
         for number in range(rounds):
             await _one_round(desk, task_id, f"button-{number}", racers, report)
-        await _wait_for_bodies(lines, rounds)
+        await asyncio.to_thread(_wait_for_bodies, lines, rounds)
     finally:
         for child in racers:
             await asyncio.get_running_loop().run_in_executor(None, _end, child)
-    await _count(desk, lines, report)
+    await _count(desk, await asyncio.to_thread(_read, lines), report)
     await desk.close()
     report.seconds = round(time.monotonic() - started, 1)
     return report
@@ -156,12 +161,16 @@ async def _answer(stream: IO[str] | None) -> str:
     return line.strip()
 
 
-async def _wait_for_bodies(lines: Path, wanted: int) -> None:
+def _wait_for_bodies(lines: Path, wanted: int) -> None:
     """Wait until as many bodies have run as should, and then a little for those that should not."""
     end = time.monotonic() + _BODY_SECONDS
     while time.monotonic() < end and (not lines.exists() or lines.read_bytes().count(b"\n") < wanted):
-        await asyncio.sleep(0.02)
-    await asyncio.sleep(0.2)
+        time.sleep(0.02)
+    time.sleep(0.2)
+
+
+def _read(lines: Path) -> str:
+    return lines.read_text(encoding="utf-8") if lines.exists() else ""
 
 
 def _end(child: "subprocess.Popen[str]") -> None:
@@ -172,9 +181,9 @@ def _end(child: "subprocess.Popen[str]") -> None:
     child.stdout.close()
 
 
-async def _count(desk: Any, lines: Path, report: Report) -> None:
+async def _count(desk: Any, lines: str, report: Report) -> None:
     """Count the lines, and what the record says of each call."""
-    ran = Counter(line.split()[0] for line in lines.read_text().splitlines()) if lines.exists() else Counter[str]()
+    ran = Counter(line.split()[0] for line in lines.splitlines())
     report.bodies = ran.total()
     report.doubles = sum(count > 1 for count in ran.values())
     for recorded in await desk.ledger.read():
@@ -190,7 +199,9 @@ async def _count(desk: Any, lines: Path, report: Report) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the race; exit code 1 where anything was decided, dispatched or run twice, or not at all."""
     parser = argparse.ArgumentParser(prog="python -m toolwitness.testing.race", description=__doc__)
-    parser.add_argument("--processes", type=int, default=2, choices=range(2, MOST_PROCESSES + 1), help="how many approve at once (default 2)")
+    parser.add_argument(
+        "--processes", type=int, default=2, choices=range(2, MOST_PROCESSES + 1), help="how many approve at once (default 2)"
+    )
     parser.add_argument("--rounds", type=int, default=200, help="how many requests (default 200)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--racer", type=Path, default=None, help=argparse.SUPPRESS)

@@ -33,9 +33,24 @@ async def fill(ledger: Ledger, clock: FakeClock) -> None:
         ("task_2", [opened("opened-2", task="task_2", tenant="acme"), proposed("proposed-2", **second)]),
         ("task_1", [proposed(inputs=b'{"city":"Oslo"}')]),  # the id again, with other content
         ("task_2", [output(7, task="task_2")]),  # another task's invocation
-        ("task_2", [said(Kind.HEARTBEAT, "client", data={"attempt": 1, "lease": "l"}, origin=Origin.CLIENT, caused_by=("ev_1",), **second)]),
+        (
+            "task_2",
+            [said(Kind.HEARTBEAT, "client", data={"attempt": 1, "lease": "l"}, origin=Origin.CLIENT, caused_by=("ev_1",), **second)],
+        ),
         ("task_1", [said(Kind.SUCCEEDED, "end", data={"completed_at": "2026-01-01T12:00:05Z"}, values={"result": b'{"n":1}'})]),
-        ("task_2", [said(Kind.CHILD_WAIVED, "waive", task="task_2", about=None, **DESK, data={"actor": "ann", "child": "inv_2", "reason": "no need"})]),
+        (
+            "task_2",
+            [
+                said(
+                    Kind.CHILD_WAIVED,
+                    "waive",
+                    task="task_2",
+                    about=None,
+                    **DESK,
+                    data={"actor": "ann", "child": "inv_2", "reason": "no need"},
+                )
+            ],
+        ),
     ]
     for task_id, drafts in appends:
         await ledger.append(task_id, drafts)

@@ -2,6 +2,7 @@
 
 import json
 from enum import StrEnum
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
@@ -36,7 +37,8 @@ def test_the_bytes_are_those_of_rfc_8785(members: dict[str, Any]) -> None:
 def test_an_event_survives_its_bytes(data: dict[str, Any], name: str, number: int | None, causes: list[str]) -> None:
     event = Event(
         kind=name, source=name, id=name, task_id=name, owner=Owner.POLICY, data=data, time=name, attempt=number, sequence=number,
-        origin=Origin.SYNTHESIZED if number else Origin.SERVER, caused_by=tuple(causes), tenant=name, adapter=name, refusal=name, once_key=name,
+        origin=Origin.SYNTHESIZED if number else Origin.SERVER, caused_by=tuple(causes), tenant=name, adapter=name,
+        refusal=name, once_key=name,
     )  # fmt: skip  # one field after the other
     prepared = prepare(Draft(event=event), salts=SALTS)
     assert prepared.event == event
@@ -77,8 +79,10 @@ def test_what_has_no_canonical_form_is_invalid_by_name(amount: Any) -> None:
 @pytest.mark.parametrize(
     ("fields", "place"),
     [
-        ({"attempt": True}, "/attempt"), ({"attempt": "1"}, "/attempt"), ({"sequence": 1.0}, "/sequence"), ({"caused_by": ("a", 1)}, "/caused_by/1"),
-        ({"tenant": None}, "/tenant"), ({"about": ""}, "/invocation_id"), ({"owner": "nobody"}, "/owner"), ({"origin": "elsewhere"}, "/origin"),
+        ({"attempt": True}, "/attempt"), ({"attempt": "1"}, "/attempt"), ({"sequence": 1.0}, "/sequence"),
+        ({"caused_by": ("a", 1)}, "/caused_by/1"),
+        ({"tenant": None}, "/tenant"), ({"about": ""}, "/invocation_id"), ({"owner": "nobody"}, "/owner"),
+        ({"origin": "elsewhere"}, "/origin"),
         ({"task": ""}, "/task_id"), ({"source": "\ud800"}, "/source"), ({"time": "\udfff"}, "/time"),
     ],
 )  # fmt: skip  # a few cases a line
@@ -104,7 +108,12 @@ def test_too_deep_a_structure_is_invalid() -> None:
 def test_a_value_stands_in_the_data_by_reference_salted_digest_and_length() -> None:
     prepared = prepare(proposed(inputs=b"abc"), salts=lambda: b"s" * 16)
     value = prepared.values[0]
-    assert (value.name, value.content, value.salt, value.ref) == ("inputs", b"abc", b"s" * 16, value_ref("contract:runtime", "proposed", "inputs"))
+    assert (value.name, value.content, value.salt, value.ref) == (
+        "inputs",
+        b"abc",
+        b"s" * 16,
+        value_ref("contract:runtime", "proposed", "inputs"),
+    )
     assert prepared.event.data["inputs"] == {"ref": value.ref, "digest": digest_of(b"s" * 16, b"abc"), "bytes": 3}
 
 
@@ -128,11 +137,10 @@ def test_salts_are_fresh() -> None:
 
 def test_the_hashed_form_is_canonical_json_of_everything() -> None:
     """Anyone with SHA-256 and RFC 8785 can check a chain."""
-    from hashlib import sha256
-
     event = prepare(said("kind", "i\u0007d", data={"text": 'a "b" \u2028 ü'}), salts=SALTS)
     columns: dict[str, Any] = {
-        "position": 7, "task_sequence": 3, "recorded_time": "2026-01-01T00:00:00.000000Z", "verdict": "noted", "reason": 'said "no"\n', "state": None,
+        "position": 7, "task_sequence": 3, "recorded_time": "2026-01-01T00:00:00.000000Z", "verdict": "noted",
+        "reason": 'said "no"\n', "state": None,
         "basis": "", "row": "",
     }  # fmt: skip  # one column after the other
     hashed = rfc8785.dumps({**columns, "event": json.loads(event.body)})

@@ -1,8 +1,10 @@
-"""What only the ledger in a file has to promise: durability, several processes, migrations, and what it does when the file does not play along."""
+"""What only the ledger in a file has to promise: durability, several processes, migrations, and what it does when the file does not
+play along."""
 
 import asyncio
 import os
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +15,11 @@ import pytest
 from toolwitness.core.errors import Conflict, InvalidInput, NewerFormat, Unavailable
 from toolwitness.core.states import State
 from toolwitness.core.verdicts import Verdict
+from toolwitness.ledger import folded
 from toolwitness.ledger.book import Book
 from toolwitness.ledger.schema import APPLICATION_ID, MIGRATIONS
 from toolwitness.ledger.sqlite import SqliteLedger
+from toolwitness.ports import Recorded
 from toolwitness.testing.clock import FakeClock
 from toolwitness.testing.ledger_contract import first_batches, opened, output, proposed
 
@@ -168,8 +172,6 @@ async def test_an_append_that_conflicts_fails_alone(path: Path) -> None:
 
 async def test_an_append_that_breaks_the_fold_fails_nobody_else(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Should folding ever raise, the event is kept as refused, in both ledgers and for ever."""
-    from toolwitness.ledger import folded
-
     judge = folded.judge
 
     def fragile(record: Any, event: Any, **options: Any) -> Any:
@@ -181,7 +183,9 @@ async def test_an_append_that_breaks_the_fold_fails_nobody_else(path: Path, monk
     monkeypatch.setattr(folded, "judge", fragile)
     ledger = SqliteLedger(path)
     await ledger.append("task_1", [opened(), proposed()])
-    answers = await asyncio.gather(ledger.append("task_1", [output(0), output(1, "poison"), output(2)]), ledger.append("task_1", [output(3)]))
+    answers = await asyncio.gather(
+        ledger.append("task_1", [output(0), output(1, "poison"), output(2)]), ledger.append("task_1", [output(3)])
+    )
     assert [[r.verdict for r in answer] for answer in answers] == [[Verdict.MOVED, Verdict.REFUSED, Verdict.MOVED], [Verdict.MOVED]]
     assert answers[0][1].reason.startswith("malformed: ")
     view = await ledger.task("task_1")
@@ -310,14 +314,19 @@ async def test_a_follower_sees_what_other_processes_write(path: Path) -> None:
     ours, theirs = SqliteLedger(path), SqliteLedger(path)
     await ours.append("task_1", [opened()])
     heard: list[int] = []
-    ours.add_listener(lambda batch: heard.extend(r.position for r in batch))
+    everything = asyncio.Event()
+
+    def hear(batch: Sequence[Recorded]) -> None:
+        heard.extend(r.position for r in batch)
+        if len(heard) >= 20:
+            everything.set()
+
+    ours.add_listener(hear)
     follower = asyncio.ensure_future(first_batches(ours.follow(), until=21))
     for order in range(20):
         await (theirs if order % 3 else ours).append("task_1", [output(order)])
     assert await asyncio.wait_for(follower, 60) == list(range(1, 22))
-    async with asyncio.timeout(60):
-        while len(heard) < 20:
-            await asyncio.sleep(0.01)
+    await asyncio.wait_for(everything.wait(), 60)
     assert heard == list(range(2, 22))
     await ours.close()
     await theirs.close()

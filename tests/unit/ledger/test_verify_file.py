@@ -69,7 +69,9 @@ async def test_the_story_fills_every_column(filled: Path) -> None:
             f"{table}.{column}"
             for table in TABLES
             for column in columns(connection, table)
-            if not connection.execute(f"SELECT count(*) FROM {table} WHERE {column} IS NOT NULL AND {column} NOT IN ('', x'', 0)").fetchone()[0]
+            if not connection.execute(
+                f"SELECT count(*) FROM {table} WHERE {column} IS NOT NULL AND {column} NOT IN ('', x'', 0)"
+            ).fetchone()[0]
         ]
     assert empty == []
 
@@ -118,7 +120,9 @@ async def test_every_row_that_is_deleted_is_named(filled: Path, table: str) -> N
             problems = verify_file(filled)
             if not any(table in problem.place for problem in problems):
                 overlooked.append(f"{table} {row[0]}: {problems}")
-            connection.execute(f"INSERT INTO {table} ({', '.join(['rowid', *columns(connection, table)])}) VALUES ({', '.join('?' * len(row))})", row)
+            connection.execute(
+                f"INSERT INTO {table} ({', '.join(['rowid', *columns(connection, table)])}) VALUES ({', '.join('?' * len(row))})", row
+            )
     assert rows
     assert overlooked == []
 
@@ -132,8 +136,10 @@ async def test_a_tail_that_is_deleted_is_named(filled: Path, length: int) -> Non
 
 async def test_two_events_that_change_places_are_named(filled: Path) -> None:
     with closing(open_raw(filled)) as connection:
-        connection.executescript("UPDATE events SET position = -3 WHERE position = 3; UPDATE events SET position = 3 WHERE position = 4;"
-                                 "UPDATE events SET position = 4 WHERE position = -3")
+        connection.executescript(
+            "UPDATE events SET position = -3 WHERE position = 3; UPDATE events SET position = 3 WHERE position = 4;"
+            "UPDATE events SET position = 4 WHERE position = -3"
+        )
     assert {"events 3", "events 4"} <= {" ".join(p.place.split()[:2]) for p in verify_file(filled)}
 
 
@@ -170,7 +176,9 @@ async def test_the_column_that_was_changed_is_named_where_the_rest_proves_it(fil
 async def test_an_index_that_does_not_match_its_table_is_named(filled: Path) -> None:
     with closing(open_raw(filled)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("UPDATE sqlite_master SET sql = replace(sql, 'source, event_id, reuse', 'event_id, source, reuse') WHERE name = 'events_by_id'")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'source, event_id, reuse', 'event_id, source, reuse') WHERE name = 'events_by_id'"
+        )
     assert any(p.place in {"file", "schema index events_by_id"} for p in verify_file(filled))
 
 
@@ -181,7 +189,11 @@ async def test_an_erased_value_is_good_once_an_event_says_so(filled: Path, clock
         connection.execute("DELETE FROM stored_values WHERE ref = ?", (bytes.fromhex(ref[4:]),))
     before = [p.place for p in await ledger.verify()]
     erased = said(
-        Kind.VALUE_ERASED, "erase", source="toolwitness:service", owner=Owner.POLICY, data={"value_ref": ref, "by": "ann", "reason": "asked to"}
+        Kind.VALUE_ERASED,
+        "erase",
+        source="toolwitness:service",
+        owner=Owner.POLICY,
+        data={"value_ref": ref, "by": "ann", "reason": "asked to"},
     )
     assert (await ledger.append("task_1", [erased]))[0].verdict is not Verdict.REFUSED
     after = await ledger.verify()
