@@ -71,8 +71,6 @@ class Reader:
         seq, at = row.get("seq"), row.get("t")
         line = raw or json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
         self._pen.begin(seq if isinstance(seq, int) else self._line, at if isinstance(at, int | float) else None, line)
-        if kind != "agui:REASONING_ENCRYPTED_VALUE":
-            self._settle()
         if source == "driver":
             self._note(kind, outside.driver(self._calls, kind, event))
         elif source == "outcome":
@@ -84,8 +82,9 @@ class Reader:
         return self._pen.take()
 
     def close(self) -> list[Draft]:
-        """Say what still waited for a next row."""
-        self._settle()
+        """End the capture; what still waited for a next row is reported."""
+        self._agui.cut()
+        self._report_unclear()
         return self._pen.take()
 
     def _open(self) -> None:
@@ -94,14 +93,16 @@ class Reader:
         name = self._pen.source.removeprefix("capture:")
         self._pen.write(Kind.TASK_OPENED, "capture", data={"purpose": f"Calls recorded in {name}", "opened_by": "replay"})
 
-    def _settle(self) -> None:
-        self._agui.settle()
+    def _report_unclear(self) -> None:
         row = self._agui.stream.waiting_row.seq
         for why in self._agui.stream.unclear:
             self.unmapped.append(Unmapped(row, "agui:TOOL_CALL_RESULT", why))
         self._agui.stream.unclear.clear()
 
     def _runtime(self, kind: str, event: Any) -> None:
+        if kind != "agui:REASONING_ENCRYPTED_VALUE":
+            self._agui.settle()
+            self._report_unclear()
         handler = self._handlers.get(kind) or self._by_shape(kind, event)
         if handler is None:
             self._note(kind, self._why_unmapped(kind))

@@ -87,6 +87,12 @@ class AgUi:
             return
         self._take(result)
 
+    def cut(self) -> None:
+        """End the stream; a result whose mark may have been on its way is not read as a success."""
+        if self.stream.waiting is not None:
+            self.stream.waiting = None
+            self.stream.unclear.append("the stream ends before it could tell the outcome of this result")
+
     def _take(self, result: Result) -> None:
         pen = self.calls.pen
         here, pen.place = pen.place, self.stream.waiting_row
