@@ -94,6 +94,17 @@ class Ledger(Protocol):
         """
         ...
 
+    async def decide(self, task_id: str, deciding: "Deciding") -> Sequence[Recorded]:
+        """Append what ``deciding`` makes of the task as it stands when its turn comes; nobody writes between the two.
+
+        ``deciding`` is pure and quick. It may be called more than once and on another thread; it may make nothing. A task of which nothing
+        is recorded has the sequence 0.
+
+        Raises:
+            OnceKeyTaken, Unavailable: as ``append``; nothing was written. So too where ``deciding`` raises: its error is the caller's.
+        """
+        ...
+
     async def task(self, task_id: str) -> TaskView | None:
         """Read one task and all its invocations; the records are the caller's own and may be kept."""
         ...
@@ -186,6 +197,9 @@ class Verifier(Protocol):
         """Name the places where the claim and the evidence part."""
         ...
 
+
+Deciding = Callable[[TaskView], Sequence[Draft]]
+"""A command's decision: the task as it stands → what is recorded."""
 
 Listener = Callable[[Sequence[Recorded]], None]
 """Called on the loop with each batch that was recorded."""

@@ -12,7 +12,7 @@ from toolwitness.ledger.folded import Folded
 from toolwitness.ledger.judging import Entry, judge_append, replay
 from toolwitness.ledger.prepare import Value, fresh_salts, prepare_all
 from toolwitness.ledger.verify import Line, check_chain, check_value, line_of
-from toolwitness.ports import Draft, Listener, Problem, Recorded, StateRow, TaskView
+from toolwitness.ports import Deciding, Draft, Listener, Problem, Recorded, StateRow, TaskView
 
 
 class _Index:
@@ -101,6 +101,11 @@ class MemoryLedger:
                 index.keep(entry)
             self._feed.offer([entry.recorded for entry in judged.entries])
         return judged.answers
+
+    async def decide(self, task_id: str, deciding: Deciding) -> Sequence[Recorded]:
+        """Append what ``deciding`` makes of the task as it stands; see ``Ledger.decide``."""
+        self._require_open()
+        return await self.append(task_id, deciding((self._index.tasks.get(task_id) or Folded.empty(task_id)).view()))
 
     async def task(self, task_id: str) -> TaskView | None:
         """Read one task and all its invocations; the records are the caller's own and may be kept."""

@@ -21,7 +21,7 @@ from toolwitness.ledger.reader import Reader, select_events, select_states, sele
 from toolwitness.ledger.transaction import Append, value_of
 from toolwitness.ledger.verify_file import verify_file
 from toolwitness.ledger.writer import Job, Writer
-from toolwitness.ports import Draft, Listener, Problem, Recorded, StateRow, TaskView
+from toolwitness.ports import Deciding, Draft, Listener, Problem, Recorded, StateRow, TaskView
 
 _POLL_SECONDS: Final = 0.05
 """How often somebody who follows looks whether another process has written."""
@@ -46,6 +46,7 @@ class SqliteLedger:
         self._path = Path(path)
         clock = now or (lambda: datetime.now(UTC))
         self._salts = fresh_salts()
+        self._salts_of_the_writer = fresh_salts()
         self._feed = Feed(self._read_after)
         self._writer = Writer(
             lambda: Book(self._path, synchronous=synchronous, now=clock, busy_seconds=busy_seconds),
@@ -66,6 +67,11 @@ class SqliteLedger:
         done = await self._submit(append=Append(task_id, prepared, expected_sequence))
         self.duplicates += done.duplicates
         return done.answers
+
+    async def decide(self, task_id: str, deciding: Deciding) -> Sequence[Recorded]:
+        """Append what ``deciding`` makes of the task when its turn comes, on the writing thread; see ``Ledger.decide``."""
+        append = Append(task_id, (), deciding=lambda view: prepare_all(task_id, deciding(view), salts=self._salts_of_the_writer))
+        return (await self._submit(append=append)).answers
 
     async def task(self, task_id: str) -> TaskView | None:
         """Read one task and all its invocations; the records are the caller's own and may be kept."""

@@ -5,7 +5,7 @@ append that loses a race is answered and leaves no trace.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from toolwitness.core.errors import ToolwitnessError
@@ -14,7 +14,7 @@ from toolwitness.ledger.folded import Folded
 from toolwitness.ledger.judging import Entry, judge_append, replay
 from toolwitness.ledger.prepare import Prepared
 from toolwitness.ledger.rows import Row, event_row, events_under, homes_of, insert, load, read_events, ref_key, value_rows
-from toolwitness.ports import Recorded
+from toolwitness.ports import Recorded, TaskView
 
 
 @dataclass(slots=True, eq=False)
@@ -27,6 +27,8 @@ class Append:
     answers: Sequence[Recorded] = ()
     error: BaseException | None = None
     duplicates: int = 0
+    deciding: Callable[[TaskView], Sequence[Prepared]] | None = None
+    """Makes what is appended of the task as it stands when its turn comes; ``prepared`` is what it made."""
 
 
 class Transaction:
@@ -93,6 +95,9 @@ class Transaction:
         folded = self._folds.get(append.task_id)
         if folded is None:
             folded = self._folds[append.task_id] = self._cache.get(append.task_id) or load(self._connection, append.task_id)
+        if append.deciding is not None:
+            append.prepared = append.deciding(folded.view())
+            self._look_up([append])
         judged = judge_append(
             folded, append.prepared, known=self, expected_sequence=append.expected_sequence, position=self._position,
             recorded_time=self._recorded_time,

@@ -19,7 +19,7 @@ from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.invocation import fold, judge
 from toolwitness.core.states import Owner, State
 from toolwitness.core.verdicts import Verdict
-from toolwitness.ports import Draft, Ledger, Listener, Recorded
+from toolwitness.ports import Draft, Ledger, Listener, Recorded, TaskView
 
 SOURCE = "contract:runtime"
 
@@ -370,6 +370,28 @@ class LedgerContract:
         )
         assert sum(not isinstance(answer, BaseException) for answer in answers) == 1
         assert sum(isinstance(answer, Conflict) for answer in answers) == 19
+
+    async def test_of_concurrent_decisions_each_is_made_on_what_all_before_it_wrote(self, ledger: OpenLedger) -> None:
+        """Nobody conflicts, nothing is decided on a stale reading, and who decides on nothing writes nothing."""
+        await ledger.append("task_1", [proposed()])
+
+        def next_one(view: TaskView) -> Sequence[Draft]:
+            return [output(view.sequence, about="inv_1")] if view.sequence <= 10 else []
+
+        answers = await asyncio.gather(*(ledger.decide("task_1", next_one) for _ in range(20)))
+        assert [answer[0].event.data["order"] for answer in answers if answer] == list(range(1, 11))
+        assert await ledger.head() == 11
+
+    async def test_a_decision_that_raises_writes_nothing_and_stops_nobody(self, ledger: OpenLedger) -> None:
+        """Its caller gets the error as it is."""
+
+        def no(_view: TaskView) -> Sequence[Draft]:
+            raise InvalidInput("no")
+
+        refused, kept = await asyncio.gather(ledger.decide("task_1", no), ledger.append("task_1", [proposed()]), return_exceptions=True)
+        assert isinstance(refused, InvalidInput)
+        assert not isinstance(kept, BaseException)
+        assert await ledger.head() == 1
 
 
 def replace_id(draft: Draft, event_id: str) -> Draft:
