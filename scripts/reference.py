@@ -130,6 +130,30 @@ def python() -> str:
     ])  # fmt: skip  # two tables
 
 
+def pydantic_ai() -> str:
+    """Give the mapping table of the Pydantic AI adapter, one table for each of its surfaces."""
+    from toolwitness.adapters.pydantic_ai import mapping  # noqa: PLC0415 - the other blocks need no adapter
+
+    surfaces = {
+        "The framework's own events": mapping.NATIVE,
+        "Hooks inside the process": mapping.HOOK,
+        "AG-UI": mapping.AGUI,
+        "Vercel AI SDK": mapping.VERCEL,
+        "From outside: a driver, and how a run ended": mapping.OUTSIDE,
+    }
+    pages: list[str] = []
+    for title, words in surfaces.items():
+        rows = [
+            f"| `{word.word}` | {', '.join(f'`{kind}`' for kind in word.says)} | {word.by} | {word.lacks or '–'} |"
+            for word in words
+            if word.says
+        ]
+        silent = [f"`{word.word}` ({word.by})" for word in words if not word.says]
+        pages += [f"### {title}", "", "| word | evidence | by | what it does not say |", "|---|---|---|---|", *rows, ""]
+        pages += [f"Say nothing, on purpose: {', '.join(silent)}.", ""] if silent else []
+    return "\n".join(pages)
+
+
 SUSPECTS: dict[str, bytes | str] = {
     "not a number": '{"rate": NaN}',
     "infinity": '{"rate": -Infinity}',
@@ -151,6 +175,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "json": json_suspects,
     "kinds": kinds,
     "moves": moves,
+    "pydantic-ai": pydantic_ai,
     "python": python,
     "transitions": transitions,
 }
