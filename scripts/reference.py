@@ -92,8 +92,10 @@ def json_suspects() -> str:
 def _commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
-        for name in sorted(command.commands):
-            yield from _commands(command.commands[name], f"{path} {name}")
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            if (found := command.get_command(context, name)) is not None:
+                yield from _commands(found, f"{path} {name}")
 
 
 def cli() -> str:

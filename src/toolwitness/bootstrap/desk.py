@@ -6,7 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from toolwitness.bootstrap.task import TaskHandle
 from toolwitness.bootstrap.world import SystemClock, TimeOrderedIds
@@ -27,22 +27,34 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def ledger_path(url: str) -> Path | None:
+    """Give the file that a ledger's address names, ``None`` for memory: a path, ``sqlite:///relative`` or ``sqlite:////absolute``.
+
+    Raises:
+        InvalidInput: the address names nothing that can be opened here.
+    """
+    if url == "memory:":
+        return None
+    scheme, found, rest = url.partition("://")
+    if found and scheme != "sqlite":
+        raise InvalidInput(f"No ledger speaks {scheme!r}.", field="url", remedy='Use a file such as "calls.db", or "memory:".')
+    return Path(rest.removeprefix("/") if found else url)
+
+
 def open_ledger(url: str, *, clock: Clock) -> Ledger:
     """Open the ledger that ``url`` names: ``memory:``, a path, or ``sqlite:///path``.
 
     Raises:
         InvalidInput: the URL names nothing that can be opened here.
     """
-    if url == "memory:":
+    path = ledger_path(url)
+    if path is None:
         from toolwitness.ledger.memory import MemoryLedger  # noqa: PLC0415 - opened ledgers only pay for themselves
 
         return MemoryLedger(now=clock.now)
-    scheme, found, rest = url.partition("://")
-    if found and scheme != "sqlite":
-        raise InvalidInput(f"No ledger speaks {scheme!r}.", field="url", remedy='Use a file such as "calls.db", or "memory:".')
     from toolwitness.ledger.sqlite import SqliteLedger  # noqa: PLC0415 - as above
 
-    return SqliteLedger(Path(rest.removeprefix("/") if found and not rest.startswith("//") else rest.removeprefix("/") or url), now=clock.now)
+    return SqliteLedger(path, now=clock.now)
 
 
 def open(url: str = "calls.db", *, clock: Clock | None = None, ids: Ids | None = None, **options: Any) -> "Desk":  # noqa: A001 - toolwitness.open reads as what it does
@@ -125,10 +137,8 @@ class Desk:
         Raises:
             InvalidInput: it is not declared at this desk.
         """
-        if isinstance(tool, str):
-            found = self._tools.get(tool)
-        else:
-            found = next((t for t in self._tools.values() if t.fn is tool), None)
+        by_function = (declared for declared in self._tools.values() if declared.fn is tool)
+        found = self._tools.get(tool) if isinstance(tool, str) else next(by_function, None)
         if found is None:
             named = tool if isinstance(tool, str) else getattr(tool, "__name__", repr(tool))
             raise InvalidInput(f"{named!r} is not declared at this desk.", field="tool", remedy="Decorate it with @desk.tool first.")
@@ -149,7 +159,9 @@ class Desk:
             InvalidInput: the desk was not started; ``async with desk`` or ``async with desk.task(…)`` does it.
         """
         if self._runtime is None:
-            raise InvalidInput("The desk has not been started.", field="desk", remedy="Use `async with desk:` or `async with desk.task(…)`.")
+            raise InvalidInput(
+                "The desk has not been started.", field="desk", remedy="Use `async with desk:` or `async with desk.task(…)`."
+            )
         return self._runtime
 
     async def start(self) -> "Desk":
@@ -167,9 +179,10 @@ class Desk:
             self._runtime = None
         await self.ledger.close()
 
-    async def __aenter__(self) -> "Desk":
+    async def __aenter__(self) -> Self:
         """Start."""
-        return await self.start()
+        await self.start()
+        return self
 
     async def __aexit__(self, *_: object) -> None:
         """Close."""

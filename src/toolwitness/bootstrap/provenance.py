@@ -26,7 +26,9 @@ def from_result(outcome: CallOutcome, pointer: str = "") -> Provided:
     """
     if outcome.kind != "ok":
         raise InvalidInput(
-            f"Call {outcome.invocation_id} has no result ({outcome.which}).", field="outcome", remedy="Check outcome.commit before using it."
+            f"Call {outcome.invocation_id} has no result ({outcome.which}).",
+            field="outcome",
+            remedy="Check outcome.commit before using it.",
         )
     value = outcome.value
     for token in pointer.split("/")[1:] if pointer else []:
@@ -50,7 +52,9 @@ def _step(value: Any, token: str, pointer: str) -> Any:
             return getattr(value, token)
     except (KeyError, IndexError, ValueError, AttributeError):
         pass
-    raise InvalidInput(f"The pointer {pointer!r} leads nowhere at {token!r}.", field="pointer", remedy="Point at something the result holds.")
+    raise InvalidInput(
+        f"The pointer {pointer!r} leads nowhere at {token!r}.", field="pointer", remedy="Point at something the result holds."
+    )
 
 
 def split(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, str]]]:

@@ -1,19 +1,19 @@
 """How a command answers: one JSON document or words for a person, and the exit code that fits."""
 
 import os
-import shutil
+import signal
 import sys
-from collections.abc import Coroutine
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final, TypeVar
 
 import click
 
 from toolwitness.contract.encode import encode
 from toolwitness.core.errors import InvalidInput, ToolwitnessError, Unavailable, UnknownId
-from toolwitness.presentation.terminal_text import Glyphs, Screen, ink_for
 
 _T = TypeVar("_T")
+_JSON: Final = "toolwitness.json"
 
 
 def exit_code(error: ToolwitnessError) -> int:
@@ -25,54 +25,82 @@ def exit_code(error: ToolwitnessError) -> int:
 
 def explain(error: ToolwitnessError) -> None:
     """Say on standard error what was wrong and what to do; as JSON on standard output too where JSON was asked for."""
-    if json_wanted():
+    if click.get_current_context().find_root().meta.get(_JSON):
         facts = {k: v for k, v in error.facts.items() if isinstance(v, str | int | list | dict)}
         print_json({"error": {"code": error.code, "message": error.message, "remedy": error.remedy, **facts}})
-    click.echo(f"toolwitness: {error.message}", err=True)
+    note(f"toolwitness: {error.message}")
     if error.remedy:
-        click.echo(f"  {error.remedy}", err=True)
+        note(f"  {error.remedy}")
 
 
-def json_wanted() -> bool:
-    """Tell whether the command was asked for JSON."""
-    context = click.get_current_context(silent=True)
-    while context is not None:
-        if context.params.get("as_json"):
-            return True
-        context = context.parent
-    return "--json" in sys.argv
+def json_option(help_text: str = "Print one JSON document with stable keys.") -> Any:
+    """Give a command ``--json``; an error is then a JSON document as well."""
+
+    def remember(context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+        context.find_root().meta[_JSON] = value
+        return value
+
+    return click.option("--json", "as_json", is_flag=True, callback=remember, help=help_text)
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document on one line, exactly."""
-    sys.stdout.buffer.write(encode(document) + b"\n")
-    sys.stdout.flush()
+    """Print one JSON document on one line, exactly, in UTF-8 whatever the terminal speaks."""
+    with _while_somebody_reads():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(encode(document) + b"\n")
+        sys.stdout.flush()
 
 
-def screen(*opened: str) -> Screen:
-    """Give the terminal as something to draw on: its width, its colours unless NO_COLOR, its zone; ``opened`` names what is unfolded."""
-    term = os.environ.get("TERM") if sys.stdout.isatty() else None
-    encoding = (sys.stdout.encoding or "ascii").lower()
-    return Screen(
-        width=min(100, shutil.get_terminal_size((80, 24)).columns),
-        ink=ink_for(os.environ.get("NO_COLOR"), term=term),
-        glyphs=Glyphs.UNICODE if encoding.startswith("utf") else Glyphs.ASCII,
-        zone=datetime.now().astimezone().tzinfo or UTC,
-        now=datetime.now(UTC),
-        opened=frozenset(opened),
-    )
+def say(text: str) -> None:
+    """Say something on standard output, where a command's answer belongs."""
+    with _while_somebody_reads():
+        click.echo(text)
 
 
 def note(text: str) -> None:
     """Say something on standard error, where it does not disturb a document."""
-    click.echo(text, err=True)
+    with suppress(BrokenPipeError):
+        click.echo(text, err=True)
+
+
+def prepare_streams() -> None:
+    """Let what the terminal's encoding cannot say go out as its escape: a sign that is missing must not stop a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _while_somebody_reads() -> Iterator[None]:
+    """Go on where nobody reads any more (``… | head``): the command ends with its own exit code and without a complaint."""
+    try:
+        yield
+    except BrokenPipeError:
+        with suppress(OSError, ValueError):  # what is still to be said goes nowhere, or the interpreter complains at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a command's coroutine; on Ctrl-C leave with the shell's usual code."""
+    """Run a command's coroutine. Ctrl-C and a polite kill end it the same way: everything is closed, and the exit code names the signal."""
     import asyncio  # noqa: PLC0415 - help and usage need no event loop
 
+    told: list[int] = []
+
+    async def until_told() -> _T:
+        ours = asyncio.current_task()
+
+        def leave() -> None:
+            told.append(signal.SIGTERM)
+            if ours is not None:
+                ours.cancel()
+
+        with suppress(NotImplementedError, RuntimeError, ValueError):  # not on Windows, and not outside the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, leave)
+        return await work
+
     try:
-        return asyncio.run(work)
+        return asyncio.run(until_told())
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(128 + signal.SIGINT)
+    except asyncio.CancelledError:
+        sys.exit(128 + (told[0] if told else signal.SIGINT))

@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from toolwitness.bootstrap.desk import Desk
-from toolwitness.cli.answers import print_json, run, screen
+from toolwitness.cli.answers import print_json, run, say
 from toolwitness.cli.desks import desk_at, person, with_ledger, with_policy
-from toolwitness.contract.envelope import encode_recorded
+from toolwitness.cli.drawing import evidence, screen
+from toolwitness.cli.teaching import Taught
 from toolwitness.core.verdicts import Actor
 from toolwitness.presentation.terminal import draw_card, draw_inbox
 from toolwitness.service import views
@@ -18,7 +19,13 @@ from toolwitness.service.workplace import Receipt
 Deed = Callable[[Desk, Actor], Awaitable[Receipt]]
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=[
+        "toolwitness inbox --db calls.db",
+        "toolwitness inbox --json | jq -r '.approvals[].identity.invocationId'",
+    ],
+)
 @with_policy
 @with_ledger
 def inbox(db: str, policy: Path | None, *, as_json: bool) -> None:
@@ -28,15 +35,15 @@ def inbox(db: str, policy: Path | None, *, as_json: bool) -> None:
     """
 
     async def work() -> None:
+        actor = person(policy)
         async with desk_at(db) as desk:
-            actor = person(policy)
             if as_json:
                 print_json({"approvals": await views.waiting_documents(desk.place, actor)})
                 return
             found = await views.inbox(desk.place, actor)
-            click.echo(draw_inbox(found, screen()))
+            say(draw_inbox(found, screen()))
             for card in found["items"][:1]:
-                click.echo(f"\nAnswer one with, for example:  toolwitness approve {card['id']} --db {db}")
+                say(f"\nAnswer one with, for example:  toolwitness approve {card['id']} --db {db}")
 
     run(work())
 
@@ -45,16 +52,16 @@ def _carry_out(db: str, policy: Path | None, deed: Deed, *, as_json: bool) -> No
     """Do the deed as the person at the terminal, and show what was recorded."""
 
     async def work() -> None:
+        actor = person(policy)
         async with desk_at(db) as desk:
-            actor = person(policy)
             receipt = await deed(desk, actor)
             document = await views.document(desk.place, receipt.record.id, actor)
             if as_json:
-                print_json({"recorded": [encode_recorded(r) for r in receipt.recorded], "document": document})
+                print_json({"recorded": evidence(receipt.recorded), "document": document})
                 return
             for recorded in receipt.recorded:
-                click.echo(f"recorded  {recorded.event.kind}  {recorded.event.ref}")
-            click.echo(draw_card(await views.card(desk.place, receipt.record.id, actor), screen()))
+                say(f"recorded  {recorded.event.kind}  {recorded.event.ref}")
+            say(draw_card(await views.card(desk.place, receipt.record.id, actor), screen()))
 
     run(work())
 
@@ -63,7 +70,13 @@ def _reason(command: Any) -> Any:
     return click.option("--reason", default="", metavar="TEXT", help="Why, in your words; kept with the decision.")(command)
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=[
+        'toolwitness approve inv_01… --reason "within budget"',
+        "toolwitness approve inv_01… --policy team.toml --digest sha256:…",
+    ],
+)
 @click.argument("invocation_id", metavar="ID")
 @click.option("--approval", default="", metavar="ID", help="The request you were shown; without it, the one that waits now.")
 @click.option("--digest", default="", metavar="HEX", help="The digest of the inputs you were shown; other inputs are then not approved.")
@@ -71,9 +84,9 @@ def _reason(command: Any) -> Any:
 @with_policy
 @with_ledger
 def approve(db: str, policy: Path | None, invocation_id: str, approval: str, digest: str, reason: str, *, as_json: bool) -> None:
-    """Approve the request that waits at invocation ID. It is used once.
+    """Approve the request that waits at invocation ID.
 
-    You act as os:<user> with the roles that the policy file gives you. The call itself runs in the process that holds it.
+    It is used once. You act as os:<user> with the roles that the policy file gives you. The call itself runs in the process that holds it.
     """
 
     async def deed(desk: Desk, actor: Actor) -> Receipt:
@@ -82,13 +95,21 @@ def approve(db: str, policy: Path | None, invocation_id: str, approval: str, dig
     _carry_out(db, policy, deed, as_json=as_json)
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=[
+        'toolwitness deny inv_01… --reason "not to the whole office"',
+    ],
+)
 @click.argument("invocation_id", metavar="ID")
 @_reason
 @with_policy
 @with_ledger
 def deny(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_json: bool) -> None:
-    """Deny the request that waits at invocation ID. A denial is an outcome, not an error."""
+    """Deny the request that waits at invocation ID.
+
+    A denial is an outcome and not an error: whoever made the call is told, and nothing runs.
+    """
 
     async def deed(desk: Desk, actor: Actor) -> Receipt:
         return await desk.deny(invocation_id, by=actor, reason=reason)
@@ -96,7 +117,12 @@ def deny(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_js
     _carry_out(db, policy, deed, as_json=as_json)
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=[
+        'toolwitness cancel inv_01… --reason "the flight is good enough"',
+    ],
+)
 @click.argument("invocation_id", metavar="ID")
 @_reason
 @with_policy
@@ -104,7 +130,8 @@ def deny(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_js
 def cancel(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_json: bool) -> None:
     """Request the cancellation of invocation ID alone.
 
-    A request is not its acknowledgement: the call is cancelled when its executor says that it has ended, and not before.
+    A request is not its acknowledgement: the call is cancelled when its executor says that it has ended, and not before. Calls
+    beside it go on.
     """
 
     async def deed(desk: Desk, actor: Actor) -> Receipt:
@@ -113,17 +140,23 @@ def cancel(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_
     _carry_out(db, policy, deed, as_json=as_json)
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=[
+        'toolwitness retry inv_01… --reason "the hotel service is back"',
+    ],
+)
 @click.argument("invocation_id", metavar="ID")
 @_reason
 @with_policy
 @with_ledger
 def retry(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_json: bool) -> None:
-    """Propose the next attempt of the failed invocation ID, under current policy. The failed attempt stays as it is."""
+    """Propose the next attempt of the failed invocation ID.
+
+    The new attempt has an id of its own and points back; the failed one stays as it is. Policy is asked anew.
+    """
 
     async def deed(desk: Desk, actor: Actor) -> Receipt:
         return await desk.retry(invocation_id, by=actor, reason=reason)
 
     _carry_out(db, policy, deed, as_json=as_json)
-
-

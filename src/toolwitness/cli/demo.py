@@ -3,79 +3,129 @@
 import asyncio
 import tempfile
 import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import click
 
-from toolwitness.bootstrap.desk import Desk, open as open_desk
-from toolwitness.cli.answers import note, print_json, run
-from toolwitness.cli.desks import person
+from toolwitness.bootstrap.desk import Desk
+from toolwitness.bootstrap.desk import open as open_desk
+from toolwitness.cli.answers import json_option, note, print_json, run, say
+from toolwitness.cli.desks import person, refuse_to_mix
+from toolwitness.cli.drawing import evidence
 from toolwitness.cli.serve import Serving, announce, operator, serving
-from toolwitness.contract.envelope import encode_recorded
+from toolwitness.cli.teaching import Taught
+from toolwitness.core.errors import ToolwitnessError
 from toolwitness.core.verdicts import Actor
 from toolwitness.service import views
 from toolwitness.service.record import Registration
+from tripdesk.person import PATIENCE_SECONDS, RAILWAY, GaveUp, Person, click_through
+from tripdesk.trip import begin
+from tripdesk.world import World
 
-_AUTOPILOT_PACE = 0.12
-"""Story seconds to real ones where nobody has to read along."""
+_AUTOPILOT_PACE: Final = 0.05
+"""Real seconds for one second of the story where nobody has to read along."""
+_TO_TRY: Final = """
+Things to try, in "Book the trip the user chose":
+  cancel the train search while it streams: the searches beside it go on
+  retry the hotels, which fail the first time: the summary waits for the new attempt
+  approve the booking, and look at what the approval was bound to
+  say that the trip can do without the trains
+And in "Everything around the trip":
+  approve the deposit and cancel it at once: a thread cannot be stopped, and the card says so
+  leave the held price alone until its approval lapses, then ask again
+"""
 
 
-@click.command()
+class StoryStopped(ToolwitnessError):
+    """The scripted person waited for something that did not happen."""
+
+    code = "story-stopped"
+
+
+@click.command(
+    cls=Taught,
+    examples=[
+        "toolwitness demo",
+        "toolwitness demo --no-open --port 0 --db trip.db",
+        "toolwitness demo --autopilot --json --port 0 | jq '.invocations[] | [.state, .purpose]'",
+    ],
+)
 @click.option("--port", default=8787, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free port.")
 @click.option("--autopilot", is_flag=True, help="Let a scripted person click through the same API, then end.")
-@click.option("--pace", type=click.FloatRange(0.02, 10), metavar="SECONDS", help="Real seconds for one second of the story: 1, or 0.12 on autopilot.")
-@click.option("--db", default="", metavar="FILE", help="Keep the record in this file; without it a temporary one is used.")
+@click.option(
+    "--pace", type=click.FloatRange(0.02, 10), metavar="SECONDS", help="Real seconds for one second of the story: 1, or 0.05 on autopilot."
+)
+@click.option("--db", default="", metavar="FILE", help="Keep the record in this new file; without it a temporary one is used.")
+@click.option("--name", default="", metavar="TEXT", help="What the page calls you; without it, your account's name.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
-@click.option("--json", "as_json", is_flag=True, help="With --autopilot: print the final documents and events as one JSON document.")
-def demo(port: int, db: str, pace: float | None, *, autopilot: bool, no_open: bool, as_json: bool) -> None:
+@json_option("With --autopilot: print the final documents and events as one JSON document.")
+def demo(port: int, db: str, pace: float | None, name: str, *, autopilot: bool, no_open: bool, as_json: bool) -> None:
     """Watch an agent's calls run, fail, wait for you, be cancelled, retried and finish.
 
-    Flights, hotels and trains are searched side by side; a booking that costs money waits for your approval. Every state can be opened down to
-    the evidence that it rests on. You act as yourself, with the role finance.
+    Flights, hotels and trains are searched side by side; a booking that costs money waits for your approval. Every state can be
+    opened down to the evidence that it rests on. You act as yourself, with the role finance.
     """
     if as_json and not autopilot:
         raise click.UsageError("--json prints the end of the story: use it with --autopilot.")
-    story = pace or (_AUTOPILOT_PACE if autopilot else 1.0)
+    refuse_to_mix(db or "memory:")
+    pace = pace or (_AUTOPILOT_PACE if autopilot else 1.0)
+
+    def play(at: str) -> None:
+        run(_click(at, port, pace, as_json=as_json) if autopilot else _watch(at, port, pace, name, browser=not no_open))
+
     if db:
-        run(_play(db, port, story, autopilot=autopilot, browser=not no_open, as_json=as_json))
+        play(db)
         return
     with tempfile.TemporaryDirectory(prefix="toolwitness-demo-") as folder:
-        run(_play(str(Path(folder) / "demo.db"), port, story, autopilot=autopilot, browser=not no_open, as_json=as_json))
+        play(str(Path(folder) / "demo.db"))
 
 
-async def _play(db: str, port: int, pace: float, *, autopilot: bool, browser: bool, as_json: bool) -> None:
-    """Serve, begin the trip, and let the person or the script click."""
-    from tripdesk.trip import begin  # noqa: PLC0415 - the example is only needed here
-    from tripdesk.world import World  # noqa: PLC0415 - as above
-
+@asynccontextmanager
+async def _stage(db: str, port: int, pace: float, name: str = "") -> AsyncIterator[tuple[Desk, Actor, Serving]]:
+    """Open a desk for the person at the terminal, and serve it."""
     async with open_desk(db, sweep_seconds=max(0.02, min(1.0, pace))) as desk:
-        actor = operator(Actor(id=person(None).id, roles=frozenset({"finance", "approver"})))
-        desk.register.add(Registration(source="provider:railway", principal=actor.id))
+        actor = operator(Actor(id=person(None).id, roles=frozenset({"finance"})), name=name)
+        desk.register.add(Registration(source=RAILWAY, principal=actor.id))
         async with serving(desk, actor, port=port) as at:
-            if not autopilot:
-                announce(at, what="the demo", as_json=False)
-                if browser:
-                    await asyncio.to_thread(webbrowser.open, at.url)
-            trip, rest = await begin(desk, World(pace=pace))
-            if autopilot:
-                await _click(desk, actor, at, trip, as_json=as_json)
-            else:
-                await asyncio.Event().wait()
-            rest.cancel()
+            yield desk, actor, at
 
 
-async def _click(desk: Desk, actor: Actor, at: Serving, trip: Any, *, as_json: bool) -> None:
-    """Let the scripted person click, and print what came of it."""
-    from tripdesk.person import Person, click_through  # noqa: PLC0415 - the example is only needed here
+async def _watch(db: str, port: int, pace: float, name: str, *, browser: bool) -> None:
+    """Serve, begin the trip, and leave the clicking to the person."""
+    async with _stage(db, port, pace, name) as (desk, _, at):
+        announce(at, what="the demo", as_json=False)
+        note(_TO_TRY)
+        if browser:
+            await asyncio.to_thread(webbrowser.open, at.url)
+        _, agent = await begin(desk, World(pace=pace))
+        await agent
+        await asyncio.Event().wait()
 
-    await click_through(Person(at.base, at.key, say=lambda text: note(f"  {text}")), trip)
-    if not as_json:
-        click.echo("The story is over: every call has ended, and the trip is complete.")
-        return
-    recorded = await desk.ledger.read()
-    print_json({
-        "tasks": await views.task_documents(desk.place, actor),
-        "invocations": await views.invocation_documents(desk.place, actor),
-        "events": [{**encode_recorded(r), "state": r.state, "basis": r.basis} for r in recorded],
-    })  # fmt: skip  # facts in lines
+
+async def _click(db: str, port: int, pace: float, *, as_json: bool) -> None:
+    """Serve, begin the trip, let the scripted person click, and print what came of it.
+
+    Raises:
+        StoryStopped: something that the person waited for did not happen.
+    """
+    async with _stage(db, port, pace) as (desk, actor, at):
+        trip, agent = await begin(desk, World(pace=pace, patience_seconds=PATIENCE_SECONDS))
+        watcher = Person(at.base, at.key, say=lambda text: note(f"  {text}"))
+        try:
+            await click_through(watcher, trip)
+        except GaveUp as gave_up:
+            raise StoryStopped(f"The story stopped: {gave_up}", remedy="Run it again; on a busy machine with a larger --pace.") from gave_up
+        finally:
+            agent.cancel()
+        if not as_json:
+            say("The story is over: every call has ended, and the trip is complete.")
+            return
+        print_json({
+            "tasks": await views.task_documents(desk.place, actor),
+            "invocations": await views.invocation_documents(desk.place, actor),
+            "events": evidence(await desk.ledger.read()),
+            "snapshots": watcher.snapshots,
+        })  # fmt: skip  # facts in lines

@@ -1,34 +1,40 @@
-"""Look: what is recorded, whether it verifies, and the schemas of what we publish."""
+"""Look: what is recorded, and whether it verifies."""
 
 from pathlib import Path
 
 import click
 
 from toolwitness.bootstrap.desk import Desk
-from toolwitness.cli.answers import print_json, run, screen
+from toolwitness.cli.answers import print_json, run, say
 from toolwitness.cli.desks import desk_at, person, with_ledger, with_policy
-from toolwitness.contract.envelope import encode_recorded
-from toolwitness.contract.schemas import schema as schema_of
+from toolwitness.cli.drawing import evidence, screen
+from toolwitness.cli.teaching import Taught
 from toolwitness.core.verdicts import Actor
 from toolwitness.presentation.terminal import draw_card, draw_rows, draw_task
 from toolwitness.presentation.terminal_text import EVIDENCE
 from toolwitness.service import views
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=[
+        "toolwitness show --db calls.db",
+        "toolwitness show inv_01… --json | jq .closure",
+    ],
+)
 @click.argument("subject", metavar="[ID]", required=False)
 @with_policy
 @with_ledger
 def show(db: str, policy: Path | None, subject: str | None, *, as_json: bool) -> None:
     """Show a task or an invocation as its card, or list the tasks.
 
-    Without ID the tasks are listed, the most recently touched first. With --json a task or invocation comes as its contract document, with the
-    recorded events beside it.
+    Without ID the tasks are listed, the most recently touched first. With --json a task or invocation comes as its contract
+    document, with the recorded events beside it.
     """
 
     async def work() -> None:
+        actor = person(policy)
         async with desk_at(db) as desk:
-            actor = person(policy)
             if subject is None:
                 await _list(desk, actor, as_json=as_json)
             elif await desk.ledger.task(subject) is not None:
@@ -44,32 +50,39 @@ async def _list(desk: Desk, actor: Actor, *, as_json: bool) -> None:
     if as_json:
         print_json({"tasks": rows})
         return
-    click.echo(draw_rows(rows, screen()))
+    say(draw_rows(rows, screen()))
 
 
 async def _task(desk: Desk, actor: Actor, task_id: str, *, as_json: bool) -> None:
     if as_json:
-        recorded = await desk.ledger.read(task_id=task_id)
-        print_json({**await views.task_document(desk.place, task_id, actor), "events": [encode_recorded(r) for r in recorded]})
+        print_json({**await views.task_document(desk.place, task_id, actor), "events": evidence(await desk.ledger.read(task_id=task_id))})
         return
-    click.echo(draw_task(await views.task_card(desk.place, task_id, actor), screen()))
+    say(draw_task(await views.task_card(desk.place, task_id, actor), screen()))
 
 
 async def _invocation(desk: Desk, actor: Actor, invocation_id: str, *, as_json: bool) -> None:
     if as_json:
         recorded = await views.events(desk.place, invocation_id, actor)
-        print_json({**await views.document(desk.place, invocation_id, actor), "events": [encode_recorded(r) for r in recorded]})
+        print_json({**await views.document(desk.place, invocation_id, actor), "events": evidence(recorded)})
         return
-    click.echo(draw_card(await views.card(desk.place, invocation_id, actor), screen(EVIDENCE)))
+    say(draw_card(await views.card(desk.place, invocation_id, actor), screen(EVIDENCE)))
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=[
+        "toolwitness verify --db calls.db",
+        "toolwitness verify --json | jq .verdict",
+    ],
+)
 @with_ledger
 def verify(db: str, *, as_json: bool) -> None:
-    """Recompute the whole record from its events and say whether it agrees: exit 0 good, exit 1 with the places that do not.
+    """Recompute the whole record from its events and say whether it agrees.
 
-    A ledger proves what was recorded, not that a tool told the truth. That a whole task, or the end of a task together with its head, was removed
-    cannot be seen without a signed checkpoint kept elsewhere.
+    Exit 0: good. Exit 1: not good, with every place that does not agree.
+
+    A ledger proves what was recorded, not that a tool told the truth. That a whole task, or the end of a task together with its
+    head, was removed cannot be seen without a signed checkpoint kept elsewhere.
     """
 
     async def work() -> list[dict[str, str]]:
@@ -81,16 +94,9 @@ def verify(db: str, *, as_json: bool) -> None:
         print_json({"db": db, "verdict": "tampered" if problems else "good", "problems": problems})
     elif problems:
         for problem in problems:
-            click.echo(f"{problem['place']}: {problem['what']}")
-        click.echo(f"not good: {len(problems)} {'place does' if len(problems) == 1 else 'places do'} not agree")
+            say(f"{problem['place']}: {problem['what']}")
+        say(f"not good: {len(problems)} {'place does' if len(problems) == 1 else 'places do'} not agree")
     else:
-        click.echo("good: every event, value, record and key agrees")
+        say("good: every event, value, record and key agrees")
     if problems:
         raise SystemExit(1)
-
-
-@click.command()
-@click.argument("name", type=click.Choice(["contract", "task", "event"]))
-def schema(name: str) -> None:
-    """Print the JSON Schema (2020-12) of what we publish: the invocation contract, the task document, or the event envelope."""
-    print_json(schema_of(name))

@@ -5,17 +5,24 @@ from pathlib import Path
 import click
 
 from toolwitness.bootstrap.replay import FORMATS, replay_file
-from toolwitness.cli.answers import note, print_json, run
+from toolwitness.cli.answers import json_option, note, print_json, run, say
+from toolwitness.cli.teaching import Taught
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=[
+        "toolwitness replay run.jsonl --format pydantic-ai --json | jq '.invocations[].state'",
+    ],
+)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--format", "format_name", required=True, type=click.Choice(sorted(FORMATS)), help="What wrote the recording.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document with stable keys.")
+@json_option()
 def replay(file: Path, format_name: str, *, as_json: bool) -> None:
-    """Replay a capture FILE (JSON lines) through the reader of its framework and show what each call's record claims.
+    """Replay a framework's recorded stream and show what it really evidenced.
 
-    The judge's rows (``truth``) are never shown to the reader. A word that the reader does not map is listed with the reason, not guessed.
+    FILE is a capture: JSON lines, read by the reader of its framework. The judge's rows (``truth``) are never shown to the
+    reader. A word that the reader does not map is listed with the reason, not guessed.
     """
     found = run(replay_file(file, format_name))
     if as_json:
@@ -23,8 +30,9 @@ def replay(file: Path, format_name: str, *, as_json: bool) -> None:
         return
     for invocation in found["invocations"]:
         said = ", ".join(finding["code"] for finding in invocation["findings"]) or "no finding"
-        click.echo(f"{invocation['state']:<20}{invocation['tool'] or '?':<20}attempt {invocation['identity']['attempt']}  {said}")
+        say(f"{invocation['state'] or '(no state)':<20}{invocation['tool'] or '?':<20}attempt {invocation['identity']['attempt']}  {said}")
     moved = sum(event["verdict"] == "moved" for event in found["events"])
-    click.echo(f"{len(found['invocations'])} calls · {len(found['events'])} events, {moved} moved a state · {len(found['unmapped'])} words not mapped")
+    counts = f"{len(found['invocations'])} calls · {len(found['events'])} events, {moved} moved a state"
+    say(f"{counts} · {len(found['unmapped'])} words not mapped")
     for word in found["unmapped"]:
         note(f"  row {word['row']}: {word['word']}: {word['why']}")

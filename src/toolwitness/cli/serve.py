@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import getpass
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +12,8 @@ import click
 
 from toolwitness.bootstrap.desk import Desk
 from toolwitness.cli.answers import note, print_json, run
-from toolwitness.cli.desks import desk_at, person, with_ledger, with_policy
+from toolwitness.cli.desks import desk_at, login, person, with_ledger, with_policy
+from toolwitness.cli.teaching import Taught
 from toolwitness.core.errors import InvalidInput, Unavailable
 from toolwitness.core.verdicts import Actor
 
@@ -56,7 +56,7 @@ async def serving(desk: Desk, actor: Actor, *, host: str = "127.0.0.1", port: in
     server = uvicorn.Server(config)
     loop = asyncio.create_task(_serve(server, listener), name="toolwitness-serve")
     try:
-        while not server.started and not loop.done():
+        while not server.started and not loop.done():  # noqa: ASYNC110 - the server tells by a plain attribute
             await asyncio.sleep(0.01)
         if loop.done():
             loop.result()
@@ -96,12 +96,18 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def operator(actor: Actor) -> Actor:
-    """Give the person at the machine as the page knows it."""
-    return Actor(id=actor.id, roles=actor.roles, name=getpass.getuser(), channel="http")
+def operator(actor: Actor, *, name: str = "") -> Actor:
+    """Give the person at the machine as the page knows it; ``name`` is only what it shows."""
+    return Actor(id=actor.id, roles=actor.roles, name=name or login(), channel="http")
 
 
-@click.command()
+@click.command(
+    cls=Taught,
+    examples=[
+        "toolwitness serve --db calls.db",
+        "toolwitness serve --port 0 --json --policy team.toml",
+    ],
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address; others are served by your own app.")
 @click.option("--port", default=8787, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free port.")
 @with_policy
@@ -109,15 +115,15 @@ def operator(actor: Actor) -> Actor:
 def serve(db: str, policy: Any, host: str, port: int, *, as_json: bool) -> None:
     """Serve the page and the API for a ledger, on this machine only.
 
-    Prints an address with a token that opens one session, once. With --json it prints {"url","base"} as one line when it answers.
+    Prints an address with a token that opens one session, once. It runs no tool: what you approve runs in the process that
+    holds the call. With --json it prints {"url","base"} as one line when it answers.
     """
 
     async def work() -> None:
-        async with desk_at(db) as desk:
-            actor = operator(person(policy))
-            async with serving(desk, actor, host=host, port=port) as at:
-                announce(at, what=db, as_json=as_json)
-                await asyncio.Event().wait()
+        actor = operator(person(policy))
+        async with desk_at(db) as desk, serving(desk, actor, host=host, port=port) as at:
+            announce(at, what=db, as_json=as_json)
+            await asyncio.Event().wait()
 
     run(work())
 

@@ -30,7 +30,7 @@ from toolwitness.contract.sections import (
 )
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import State
-from toolwitness.core.task import TaskRecord, blocked_by, required_lineages, summarize
+from toolwitness.core.task import TaskRecord, blocked_by, required_lineages, summarize, synthesis_of
 from toolwitness.core.verdicts import Control
 
 __all__ = ["build_invocation_document", "build_task_document", "encode", "task_entry", "task_section"]
@@ -119,14 +119,15 @@ def build_task_document(task: TaskRecord, records: Mapping[str, InvocationRecord
 def task_section(task: TaskRecord, records: Mapping[str, InvocationRecord], *, not_retryable: Sequence[str] = ()) -> dict[str, Any]:
     """Build what a task document says of the task itself, without its invocations."""
     summary = summarize(task, records, not_retryable=not_retryable)
+    synthesis = synthesis_of(task, records)
     return {
         "documentVersion": task.version + sum(record.version for record in records.values()),
         "task": {
             "taskId": task.id,
             "purpose": task.purpose,
             "state": summary.state,
-            "requiredChildren": [root for root in required_lineages(task, records) if root != task.synthesis],
-            "synthesisInvocationId": task.synthesis or None,
+            "requiredChildren": [root for root in required_lineages(task, records) if root != synthesis],
+            "synthesisInvocationId": synthesis or None,
             "openedAt": task.opened_at or None,
             "unresolvedChildren": list(summary.unresolved),
             "waitingForPerson": list(summary.waiting_for_person),

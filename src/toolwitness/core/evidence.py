@@ -85,6 +85,7 @@ KINDS: Final[Mapping[str, KindSpec]] = {
         ("tool", "inputs", "source_request", "proposer"),
         (
             "purpose",
+            "role",
             "provenance",
             "consequences",
             "policy_version",

@@ -47,7 +47,7 @@ _ACT: Final = _shapes("actor reason new_invocation scope")
 SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType({
     Kind.TASK_OPENED: _shapes("purpose parent_task synthesis", required_children=TEXTS),
     Kind.PROPOSED: _shapes(
-        "tool retry_of reverses replaces cancel_support", inputs=REFERENCE, dependencies=TEXTS, consequences=TEXTS,
+        "tool retry_of reverses replaces role cancel_support", inputs=REFERENCE, dependencies=TEXTS, consequences=TEXTS,
     ),
     Kind.CLAIMED: _shapes("permit inputs_digest", attempt=WHOLE_NUMBER),
     Kind.ACCEPTED: _shapes("queue_ref accepted_at"),

@@ -15,7 +15,7 @@ from toolwitness.core.task_record import TaskRecord, judge_task
 
 __all__ = [
     "Records", "TaskRecord", "TaskSummary", "blocked_by", "is_resolved", "is_waived", "judge_task", "latest_attempts", "required_lineages",
-    "root_of", "summarize",
+    "root_of", "summarize", "synthesis_of",
 ]  # fmt: skip  # names in lines
 
 
@@ -38,6 +38,19 @@ class TaskSummary:
 _ACTIVE_ORDER: Final = (
     State.STREAMING, State.RUNNING, State.PARTIALLY_COMPLETE, State.QUEUED, State.AWAITING_APPROVAL, State.AWAITING_INPUT,
 )  # fmt: skip  # an order reads better in one line
+
+
+SYNTHESIS: Final = "synthesis"
+"""The role of the call that sums its task up."""
+
+
+def synthesis_of(task: TaskRecord, records: Records) -> str:
+    """Name the first attempt of the call that sums the task up; empty where there is none.
+
+    It is the one that the task named when it was opened, else the first that was proposed in this role: a later proposal replaces neither.
+    """
+    claimed = (root_of(record, records) for record in records.values() if record.proposal.get("role") == SYNTHESIS)
+    return task.synthesis or next(claimed, "")
 
 
 def required_lineages(task: TaskRecord, records: Records) -> dict[str, InvocationRecord | None]:

@@ -67,7 +67,7 @@ def _next_proposal(record: InvocationRecord, raw: bytes, actor: Actor, kind: Kin
         proposer=actor.id, purpose=str(old.get("purpose") or ""), provenance=old.get("provenance") or (),
         dependencies=old.get("dependencies") or (), attempt=record.attempt + 1,
         retry_of=record.id if is_retry else "", replaces="" if is_retry else record.id,
-        required="yes" if old.get("required", True) else "no", caused_by=(cause,),
+        role=str(old.get("role") or ""), required="yes" if old.get("required", True) else "no", caused_by=(cause,),
     )  # fmt: skip  # facts in lines
 
 

@@ -33,6 +33,8 @@ class Proposal:
     retry_of: str = ""
     reverses: str = ""
     replaces: str = ""
+    role: str = ""
+    """``synthesis`` where the call sums its task up."""
     required: str = "yes"
     """``yes`` where the task needs it, ``no`` where it may fail without consequence for the task."""
     host: str = ""
@@ -73,6 +75,7 @@ def proposal_draft(place: Workplace, task_id: str, proposal: Proposal, *, tenant
         "host": proposal.host,
         "correlation": [dict(row) for row in proposal.correlation],
         "purpose": proposal.purpose,
+        "role": proposal.role,
     }
     return Draft(
         event=Event(
