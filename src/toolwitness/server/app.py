@@ -12,7 +12,7 @@ from toolwitness.core.errors import ToolwitnessError
 from toolwitness.server import openapi, pages, problems, reading, writing
 from toolwitness.server.access import Authenticate, Gate, LoopbackLogin
 from toolwitness.server.live import Live
-from toolwitness.service import views
+from toolwitness.service.boards import Boards
 from toolwitness.service.record import Register
 from toolwitness.service.workplace import Workplace
 
@@ -32,14 +32,15 @@ def create_app(
     gate = Gate(authenticate or (login.authenticate if login else None))
     if secret:
         gate.secret = secret
-    live = Live(place.ledger, lambda actor, batch: views.draw(place, actor, batch))
+    boards = Boards(place)
+    live = Live(place.ledger, boards)
     api = FastAPI(title="toolwitness", version="1", openapi_url=None, docs_url=None, redoc_url=None)
     api.state.gate = gate
     problems.install(api)
-    reading.add(api, place)
+    reading.add(api, place, boards)
     writing.add(api, place, register)
     openapi.add(api)
-    pages.add(api, place, live, login)
+    pages.add(api, place, boards, live, login)
     return App(api, gate, live, start)
 
 

@@ -8,8 +8,8 @@ subscriber that resumes, or that lags behind the log, gets what changed since it
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from starlette.types import Receive, Send
 
@@ -20,8 +20,22 @@ from toolwitness.ports import Ledger, Recorded
 from toolwitness.server.audience import Audience, Entry, Subscriber
 from toolwitness.server.leaving import server_is_leaving
 
-Draw = Callable[[Actor, Sequence[Recorded]], Awaitable[Iterable[tuple[str, str, Any]]]]
-"""Draws what an actor sees of these events: (event name, task id, document), the task id empty where everybody is told."""
+
+class Drawing(Protocol):
+    """What draws for the stream."""
+
+    async def draw(self, actor: Actor, batch: Sequence[Recorded]) -> Iterable[tuple[str, str, Any]]:
+        """Draw what an actor sees of these events: (event name, task id, document)."""
+        ...
+
+    async def newly_waiting(self, batch: Sequence[Recorded]) -> Mapping[str, int]:
+        """Count by tenant what waits for a person, for the tenants where this batch may have changed it."""
+        ...
+
+    async def waiting_count(self, actor: Actor) -> int:
+        """Count what waits for a person in the actor's tenant."""
+        ...
+
 
 _CATCH_UP: Final = 5000
 """Whoever missed more events than this reads a fresh snapshot instead."""
@@ -57,10 +71,10 @@ def read_cursor(text: str, epoch: str) -> int | None:
 class Live:
     """Follows the ledger once for all subscribers and writes to each what it may see."""
 
-    def __init__(self, ledger: Ledger, draw: Draw, *, ping_seconds: float = 15.0, retry_seconds: float = 1.0) -> None:
+    def __init__(self, ledger: Ledger, drawing: Drawing, *, ping_seconds: float = 15.0, retry_seconds: float = 1.0) -> None:
         """Take the ledger and what draws documents; nothing is followed until the first subscriber comes."""
         self._ledger = ledger
-        self._draw = draw
+        self._drawing = drawing
         self._ping_seconds = ping_seconds
         self._retry_seconds = retry_seconds
         self._audiences: dict[tuple[str, str, frozenset[str]], Audience] = {}
@@ -150,7 +164,8 @@ class Live:
         """Draw what one who was away has missed; many who come back at once share one drawing."""
         missed = await self._ledger.read(after=after)
         wanted = [r for r in missed if r.event.tenant == actor.tenant and task_id in {"", r.event.task_id}]
-        frames = [frame(name, document) for name, _, document in await self._draw(actor, wanted)] if wanted else []
+        frames = [frame(name, document) for name, _, document in await self._drawing.draw(actor, wanted)] if wanted else []
+        frames.append(frame("inbox", {"waiting": await self._drawing.waiting_count(actor)}))
         return Entry(missed[-1].position if missed else after, b"".join(frames))
 
     # ── following ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -185,11 +200,17 @@ class Live:
         """Draw a batch for each audience, and rest as long as that took: under load the next batch is larger and is drawn once."""
         begun = time.perf_counter()
         self._position = batch[-1].position
-        await self._learn_epoch()
+        waiting: Mapping[str, int] = {}
         for audience in list(self._audiences.values()):
             audience.forget_shared()
+        try:
+            await self._learn_epoch()
+            waiting = await self._drawing.newly_waiting(batch)
+        except Exception:  # noqa: BLE001 - as below; the next batch counts anew
+            _log.exception("the live stream could not count who waits at position %s", self._position)
+        for audience in list(self._audiences.values()):
             try:
-                entry = await self._entry(audience, batch)
+                entry = await self._entry(audience, batch, waiting.get(audience.actor.tenant))
             except Exception:  # noqa: BLE001 - as above
                 _log.exception("the live stream could not draw positions %s to %s", batch[0].position, self._position)
                 stale = self._resync(self._position)
@@ -198,22 +219,21 @@ class Live:
                 audience.add(entry)
         await asyncio.sleep(min(_LONGEST_REST, time.perf_counter() - begun))
 
-    async def _entry(self, audience: Audience, batch: Sequence[Recorded]) -> Entry:
+    async def _entry(self, audience: Audience, batch: Sequence[Recorded], waiting: int | None) -> Entry:
         """Encode what an audience sees of a batch, once; tasks that none of it follows are not drawn."""
         position = batch[-1].position
         seen = [r for r in batch if r.event.tenant == audience.actor.tenant and audience.follows(r.event.task_id)]
-        if not seen:
-            return Entry(position, b"")
+        told = b"" if waiting is None else frame("inbox", {"waiting": waiting})
         by_task: dict[str, list[bytes]] = {}
         parts: list[bytes] = []
-        for name, task_id, document in await self._draw(audience.actor, seen):
+        for name, task_id, document in await self._drawing.draw(audience.actor, seen) if seen else ():
             encoded = frame(name, document)
             parts.append(encoded)
             by_task.setdefault(task_id, []).append(encoded)
-        if not parts:
+        if not parts and not told:
             return Entry(position, b"")
+        parts.append(told)
         mark = self._mark(position)
-        told = b"".join(by_task.pop("", ()))
         return Entry(
             position,
             b"".join(parts) + mark,

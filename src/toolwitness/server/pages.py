@@ -16,6 +16,7 @@ from toolwitness.server.live import Live
 from toolwitness.server.problems import Refused
 from toolwitness.server.reading import described
 from toolwitness.service import views
+from toolwitness.service.boards import Boards
 from toolwitness.service.workplace import Workplace
 
 _HEADERS: Final = {
@@ -61,7 +62,7 @@ _SIGN_IN: Final = (
 _ELSEWHERE: Final = "Sign in to the app that this page belongs to, and come back."
 
 
-def add(api: FastAPI, place: Workplace, live: Live, login: LoopbackLogin | None) -> None:
+def add(api: FastAPI, place: Workplace, boards: Boards, live: Live, login: LoopbackLogin | None) -> None:
     """Add the console page and its assets."""
 
     async def show(request: Request, view: str, subject: str = "") -> Response:
@@ -76,10 +77,13 @@ def add(api: FastAPI, place: Workplace, live: Live, login: LoopbackLogin | None)
             return _plain(401, "Nobody is signed in here", _SIGN_IN if login else _ELSEWHERE, base)
         cursor = await live.cursor()  # before the data: what is recorded in between comes twice, and is not lost
         try:
-            title, shown = await views.page(place, view, subject, actor)
+            if view == "tasks":
+                title, shown = "Tasks", {"tasks": await views.task_rows(place, actor)}
+            else:
+                title, shown = await boards.page(view, subject, actor)
         except UnknownId as error:
             return _plain(404, "Nothing is recorded under this address", error.message, base)
-        waiting = await views.waiting_count(place, actor)
+        waiting = await boards.waiting_count(actor)
         boot = {
             "view": view, "data": shown, "cursor": cursor, "csrf": gate.csrf(actor), "base": base, "actor": described(actor), "waiting": waiting,
         }  # fmt: skip  # facts in lines
