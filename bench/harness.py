@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 ROUNDS: Final = 5
+_QUIET: Final = 0.2
+"""How much of the machine others may use when a sample begins."""
+_PATIENCE_SECONDS: Final = 1.0
+"""How long a sample waits for a quiet machine before it begins all the same; what others used is then in the report."""
 
 
 @dataclass(slots=True)
@@ -65,7 +69,19 @@ def measure(contenders: Sequence[Contender], directory: Path, *, seconds: float,
             say(f"round {number + 1} of {rounds}: {contender.name} {contender.samples[-1].rate:,.0f}/s")
 
 
+def _wait_for_quiet() -> None:
+    """Wait a little for a machine that others leave alone."""
+    end = time.perf_counter() + _PATIENCE_SECONDS
+    while time.perf_counter() < end:
+        idle, begun = _idle(), time.perf_counter()
+        time.sleep(0.1)
+        after, processors = _idle(), os.cpu_count() or 1
+        if idle is None or after is None or 1 - (after - idle) / (time.perf_counter() - begun) / processors <= _QUIET:
+            return
+
+
 def _sample(contender: Contender, place: Path, seconds: float) -> Sample:
+    _wait_for_quiet()
     flushes, idle, wall, cpu = _flushes(place), _idle(), time.perf_counter(), _own_cpu()
     with _clocked() as took:
         answer = contender.run(place, seconds)

@@ -5,8 +5,8 @@ from typing import Final
 
 from toolwitness.ledger.folded import Folded
 
-_MOST_EVENTS: Final = 200_000
-_MOST_TASKS: Final = 4_096
+_MOST_EVENTS: Final = 100_000
+_MOST_TASKS: Final = 1_024
 
 
 class Cache:
