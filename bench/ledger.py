@@ -267,8 +267,8 @@ def show(report: dict[str, Any]) -> str:
     if "why" in report:
         why = report["why"]
         parts.append(
-            f"A flush is cheap here: raw SQLite commits in {why['raw_commit_microseconds']} µs. Our own work on an event then counts for more "
-            f"than the flush that it shares, and with an infinitely fast disk and one thread at a time it could be {why['ceiling']}× of that.\n"
+            f"Raw SQLite commits in {why['raw_commit_microseconds']} µs here. Our own work on an event sets the ceiling: "
+            f"with a disk that takes no time at all it would be {why['ceiling']}× raw SQLite, however many callers share a commit.\n"
             f"Processor time an event in batches of 64: {why['prepare_microseconds']} µs to prepare it, "
             f"{why['judge_and_write_microseconds']} µs to judge, hash and write it. Where that goes (profiled, and so slower):\n"
             + "\n".join(why["functions"])
