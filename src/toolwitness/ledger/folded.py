@@ -47,7 +47,12 @@ class Folded:
         return cls(task=TaskRecord(TaskId(task_id)), head=genesis(task_id))
 
     def judge(self, event: Event, subject: str | None, recorded_at: str) -> Judgement:
-        """Judge one event about ``subject``, an invocation, or about the task itself where that is ``None``."""
+        """Judge one event about ``subject``, an invocation, or about the task itself where that is ``None``.
+
+        A task belongs to the tenant of its first event, opened or not.
+        """
+        if not self.sequence and event.tenant:
+            self.task.tenant = event.tenant
         if subject is None:
             if not self.task_is_mine:
                 self.task, self.task_is_mine = copy_task(self.task), True

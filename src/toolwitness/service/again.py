@@ -1,4 +1,7 @@
-"""Begin again: retry, reverse, resubmit, ask for an approval again, choose another route. Each makes a new invocation or request; no old one is touched (R9)."""
+"""Begin again: retry, reverse, resubmit, ask for an approval again, choose another route.
+
+Each makes a new invocation or request; no old one is touched (R9).
+"""
 
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
@@ -10,7 +13,19 @@ from toolwitness.ports import Draft
 from toolwitness.service.answer import closure_draft
 from toolwitness.service.propose import Proposal, proposal_draft
 from toolwitness.service.submit import approval_draft, submit
-from toolwitness.service.workplace import Receipt, Situation, Workplace, carry_out, make_draft, read, require, said_by
+from toolwitness.service.workplace import (
+    Decide,
+    Receipt,
+    Situation,
+    Workplace,
+    carry_out,
+    carry_out_on_inputs,
+    inputs_of,
+    make_draft,
+    read,
+    require,
+    said_by,
+)
 
 
 async def retry(place: Workplace, invocation_id: str, *, actor: Actor, reason: str = "", request_id: str = "") -> Receipt:
@@ -36,7 +51,7 @@ async def _again(
 ) -> Receipt:
     """Record the wish and the new proposal in one append, move what depends on the old attempt, and submit the new one."""
     before = (await read(place, invocation_id)).record
-    raw = (await place.ledger.value(before.inputs["ref"]) if before.inputs else None) or b"{}"
+    raw = await inputs_of(place, before)
     new_id = place.ids.new("inv")
 
     def decide(situation: Situation) -> list[Draft]:
@@ -50,8 +65,10 @@ async def _again(
         verdict = judge_action(record, situation.policy, actor, action=action, now=situation.now, latest_attempt=newest)
         require(verdict, act)
         proposal = _next_proposal(record, raw, actor, kind, act.event.ref)
-        drafts = [act, proposal_draft(place, record.task_id, proposal, tenant=record.tenant, invocation_id=new_id)]
-        return drafts + _moved_dependencies(place, situation, new_id, act)
+        next_one = proposal_draft(
+            place, record.task_id, proposal, tenant=record.tenant, invocation_id=new_id, policy=situation.policy
+        )  # fmt: skip  # one call
+        return [act, next_one, *_moved_dependencies(place, situation, new_id, act)]
 
     receipt = await carry_out(place, invocation_id, decide)
     after = await submit(place, new_id)
@@ -73,19 +90,14 @@ def _next_proposal(record: InvocationRecord, raw: bytes, actor: Actor, kind: Kin
 
 def _moved_dependencies(place: Workplace, situation: Situation, new_id: str, act: Draft) -> list[Draft]:
     """Record, for every call that waits for the old attempt, that it now waits for the new one."""
-    old = situation.record
-    waiting = [
-        record for record in situation.view.records.values()
-        if any(record.moved_dependencies.get(d, d) == old.id for d in record.proposal.get("dependencies") or ())
-    ]  # fmt: skip  # one comprehension
-    return [
-        make_draft(
-            place, record, Kind.DEPENDENCY_MOVED,
-            {"dependency": next(d for d in record.proposal["dependencies"] if record.moved_dependencies.get(d, d) == old.id), "moved_to": new_id},
-            caused_by=[act.event.ref],
-        )
-        for record in waiting
-    ]  # fmt: skip  # one comprehension
+    old = situation.record.id
+    drafts: list[Draft] = []
+    for record in situation.view.records.values():
+        declared = next((d for d in record.proposal.get("dependencies") or () if record.moved_dependencies.get(d, d) == old), None)
+        if declared is not None:
+            moved = {"dependency": declared, "moved_to": new_id}
+            drafts.append(make_draft(place, record, Kind.DEPENDENCY_MOVED, moved, caused_by=[act.event.ref]))
+    return drafts
 
 
 async def reverse(place: Workplace, invocation_id: str, *, actor: Actor, reason: str = "", request_id: str = "") -> Receipt:
@@ -95,7 +107,7 @@ async def reverse(place: Workplace, invocation_id: str, *, actor: Actor, reason:
         NotPermitted: the tool names no inverse, or its window is over; the refusal is on record.
     """
     before = (await read(place, invocation_id)).record
-    raw = (await place.ledger.value(before.inputs["ref"]) if before.inputs else None) or b"{}"
+    raw = await inputs_of(place, before)
     new_id = place.ids.new("inv")
 
     def decide(situation: Situation) -> list[Draft]:
@@ -106,7 +118,8 @@ async def reverse(place: Workplace, invocation_id: str, *, actor: Actor, reason:
         inverse = situation.policy.inverse
         proposal = Proposal(
             tool=inverse.tool if inverse else "", inputs=raw, source_request=f"reversal of {record.id} by {actor.id}", proposer=actor.id,
-            purpose=f"Reverse: {record.proposal.get('purpose') or record.tool}", reverses=record.id, required="no", caused_by=(act.event.ref,),
+            purpose=f"Reverse: {record.proposal.get('purpose') or record.tool}", reverses=record.id, required="no",
+            caused_by=(act.event.ref,),
         )  # fmt: skip  # facts in lines
         return [act, proposal_draft(place, record.task_id, proposal, tenant=record.tenant, invocation_id=new_id)]
 
@@ -124,13 +137,15 @@ async def request_approval_again(place: Workplace, invocation_id: str, *, actor:
     situation = await read(place, invocation_id)
     if situation.record.elapsed:
         return await resubmit(place, invocation_id, actor=actor, reason=reason, request_id=request_id)
-    raw = (await place.ledger.value(situation.record.inputs["ref"]) if situation.record.inputs else None) or b"{}"
 
-    def decide(now: Situation) -> list[Draft]:
-        require(judge_action(now.record, now.policy, actor, action="request_approval_again", now=now.now))
-        return [approval_draft(place, now, raw)]
+    def plan(_before: Situation, raw: bytes) -> Decide:
+        def decide(now: Situation) -> list[Draft]:
+            require(judge_action(now.record, now.policy, actor, action="request_approval_again", now=now.now))
+            return [approval_draft(place, now, raw)]
 
-    return await carry_out(place, invocation_id, decide)
+        return decide
+
+    return await carry_out_on_inputs(place, invocation_id, plan)
 
 
 async def choose_route(

@@ -6,7 +6,7 @@ from toolwitness.core.verdicts import Actor
 from toolwitness.policy.approvals import judge_decision
 from toolwitness.ports import Draft
 from toolwitness.service.submit import permission_facts
-from toolwitness.service.workplace import Receipt, Situation, Workplace, carry_out, make_draft, require, said_by
+from toolwitness.service.workplace import Receipt, Situation, Workplace, carry_out, dispatched, make_draft, require, said_by
 
 
 async def approve(
@@ -27,6 +27,8 @@ async def approve(
             situation.record, situation.policy, actor, action="approve", approval_id=wanted, inputs_digest=inputs_digest, now=situation.now
         )
         require(verdict, act, remedy="Look at the card again: it shows what can still be decided.")
+        if dispatched(situation.record):
+            return [act]  # asked for in the middle of a run: what goes on has been permitted long ago
         facts = permission_facts(situation, rule="approved", reason=f"approved by {actor.id}")
         return [act, make_draft(place, situation.record, Kind.PERMITTED, facts, caused_by=[act.event.ref])]
 
@@ -36,7 +38,7 @@ async def approve(
 async def deny(
     place: Workplace, invocation_id: str, *, actor: Actor, approval_id: str = "", reason: str = "", request_id: str = ""
 ) -> Receipt:
-    """Deny the request that waits: the person's denial, and the authorization owner's closure caused by it.
+    """Deny the request that waits: the person's denial and, before dispatch, the authorization owner's closure caused by it.
 
     Raises:
         NotPermitted: not theirs to deny, or already answered; the refusal is on record.
@@ -48,6 +50,8 @@ async def deny(
             situation.record, situation.policy, actor, action="deny", approval_id=wanted, inputs_digest="", now=situation.now
         )
         require(verdict, act)
+        if dispatched(situation.record):
+            return [act]  # asked for in the middle of a run: only its executor can say that it ended
         return [act, closure_draft(place, situation, ClosureKind.DENIED, actor, reason, caused_by=act, approval_id=wanted)]
 
     return await carry_out(place, invocation_id, decide)

@@ -18,9 +18,20 @@ async def request_cancellation(
     """
 
     def decide(situation: Situation) -> list[Draft]:
-        facts = said_by(actor, scope=scope, reason=reason or None, request_id=request_id or None)
-        act = make_draft(place, situation.record, Kind.CANCEL_REQUESTED, facts, owner=Owner.USER)
-        require(judge_action(situation.record, situation.policy, actor, action="request_cancellation", now=situation.now), act)
-        return [act]
+        return [cancellation_draft(place, situation, actor, reason, scope=scope, request_id=request_id)]
 
     return await carry_out(place, invocation_id, decide)
+
+
+def cancellation_draft(
+    place: Workplace, situation: Situation, actor: Actor, reason: str, *, scope: str = "this invocation", request_id: str = ""
+) -> Draft:
+    """Make the request, where policy lets ``actor`` make it.
+
+    Raises:
+        Refusal: it does not.
+    """
+    facts = said_by(actor, scope=scope, reason=reason or None, request_id=request_id or None)
+    act = make_draft(place, situation.record, Kind.CANCEL_REQUESTED, facts, owner=Owner.USER)
+    require(judge_action(situation.record, situation.policy, actor, action="request_cancellation", now=situation.now), act)
+    return act

@@ -1,26 +1,50 @@
 """Claim the dispatch permit of an invocation: once, atomically, in the ledger (R6). Whoever does not hold it runs nothing."""
 
-from toolwitness.core.errors import Conflict, OnceKeyTaken
+from collections.abc import Sequence
+from typing import Final
+
+from toolwitness.core.errors import OnceKeyTaken
 from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Owner
 from toolwitness.core.verdicts import PolicyVerdict, Verdict
 from toolwitness.policy.dispatch import judge_claim
-from toolwitness.ports import Draft, Recorded
-from toolwitness.service.workplace import Workplace, read
+from toolwitness.ports import Draft, Recorded, TaskView
+from toolwitness.service.workplace import Workplace, make_draft, read
+
+_GRANT_IS_VOID: Final = frozenset({"approval-bound", "approval-lapsed"})
+"""Rules that say that a grant no longer covers this dispatch: the approval is invalidated, so that it can be asked for again."""
 
 
 async def claim(place: Workplace, invocation_id: str, *, source: str, worker: str) -> Recorded | PolicyVerdict:
     """Claim the permit for ``worker``; give the recorded claim, or policy's verdict that there is nothing to claim.
 
-    A verdict that refuses says who holds the permit or what closed the call.
+    A verdict that refuses says who holds the permit or what closed the call. A grant that has lapsed, or was given for something else than
+    what stands, is recorded as invalidated: else the call would look approved for ever and never start.
     """
-    while True:
-        situation = await read(place, invocation_id)
-        record = situation.record
-        verdict = judge_claim(record, situation.policy, situation.now)
-        if not verdict.allowed:
-            return verdict
-        event = Event(
+    before = await read(place, invocation_id)
+    refused: list[PolicyVerdict] = []
+
+    def deciding(view: TaskView) -> Sequence[Draft]:
+        record = view.records[invocation_id]
+        verdict = judge_claim(record, before.policy, place.now())
+        refused[:] = [] if verdict.allowed else [verdict]
+        return [_claim(place, record, source, worker)] if verdict.allowed else _void_grant(place, record, verdict)
+
+    try:
+        recorded = await place.ledger.decide(before.view.task.id, deciding)
+    except OnceKeyTaken as taken:
+        return PolicyVerdict(allowed=False, rule="one-dispatch", reason=f"{taken.winner.event.kind} took the dispatch first")
+    if refused:
+        return refused[0]
+    if recorded[0].verdict is Verdict.REFUSED:
+        return PolicyVerdict(allowed=False, rule="one-dispatch", reason=recorded[0].reason)
+    return recorded[0]
+
+
+def _claim(place: Workplace, record: InvocationRecord, source: str, worker: str) -> Draft:
+    return Draft(
+        event=Event(
             kind=Kind.CLAIMED, source=source, id=place.ids.new("evt"), task_id=record.task_id, invocation_id=record.id, owner=Owner.RUNTIME,
             attempt=record.attempt, tenant=record.tenant, time=place.stamp(), once_key=f"dispatch:{record.id}",
             data={
@@ -29,13 +53,13 @@ async def claim(place: Workplace, invocation_id: str, *, source: str, worker: st
                 "approval_id": record.approval.id if record.approval else "",
             },
             caused_by=(record.permission["ref"],) if record.permission else (),
-        )  # fmt: skip  # facts in lines
-        try:
-            recorded = (await place.ledger.append(record.task_id, [Draft(event=event)], expected_sequence=situation.view.sequence))[0]
-        except OnceKeyTaken as taken:
-            return PolicyVerdict(allowed=False, rule="one-dispatch", reason=f"{taken.winner.event.kind} took the dispatch first")
-        except Conflict:
-            continue
-        if recorded.verdict is Verdict.REFUSED:
-            return PolicyVerdict(allowed=False, rule="one-dispatch", reason=recorded.reason)
-        return recorded
+        )
+    )  # fmt: skip  # facts in lines
+
+
+def _void_grant(place: Workplace, record: InvocationRecord, verdict: PolicyVerdict) -> list[Draft]:
+    """Record that a grant is good no longer, where that is why the permit cannot be claimed."""
+    if verdict.rule not in _GRANT_IS_VOID or record.approval is None or not record.granted:
+        return []
+    facts = {"approval_id": record.approval.id, "reason": verdict.reason, "rule": verdict.rule}
+    return [make_draft(place, record, Kind.APPROVAL_INVALIDATED, facts)]

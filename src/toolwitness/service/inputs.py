@@ -1,27 +1,45 @@
-"""Supply missing inputs, or edit the ones that stand. Edited inputs are new bound inputs: an approval of the old ones does not cover them."""
+"""Supply missing inputs, or edit the ones that stand.
+
+Edited inputs are new bound inputs: an approval of the old ones does not cover them.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from toolwitness.contract import slices
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import Kind
+from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Owner
+from toolwitness.core.strict_json import loads_strict
 from toolwitness.core.verdicts import Actor
 from toolwitness.policy.controls import judge_action
 from toolwitness.ports import Draft
-from toolwitness.service.submit import submit
-from toolwitness.service.workplace import Receipt, Situation, Workplace, carry_out, make_draft, read, require, said_by
+from toolwitness.service.submit import asked_facts, submit
+from toolwitness.service.workplace import (
+    Decide,
+    InputProblem,
+    Receipt,
+    Situation,
+    Workplace,
+    carry_out_on_inputs,
+    dispatched,
+    make_draft,
+    read,
+    require,
+    said_by,
+)
 
 
 async def supply_input(
     place: Workplace, invocation_id: str, *, actor: Actor, fields: Mapping[str, Any], reason: str = "", request_id: str = ""
 ) -> Receipt:
-    """Add ``fields`` to the inputs and submit the result; what is still missing or wrong is asked for again.
+    """Add ``fields`` to the inputs and submit the result; what is still missing or wrong is asked for again, and the rest is kept.
 
     Raises:
         NotPermitted: nothing is asked for, or it has ended; the refusal is on record.
-        InvalidInput: no field was given.
+        InvalidInput: no field was given, or one is not JSON.
     """
     return await _replace(place, invocation_id, Kind.INPUT_SUPPLIED, "supply_input", actor, fields, reason, request_id)
 
@@ -33,7 +51,7 @@ async def edit_inputs(
 
     Raises:
         NotPermitted: it has been dispatched or has ended; the refusal is on record.
-        InvalidInput: no field was given.
+        InvalidInput: no field was given, or one is not JSON.
     """
     return await _replace(place, invocation_id, Kind.INPUTS_EDITED, "edit_inputs", actor, fields, reason, request_id)
 
@@ -41,41 +59,90 @@ async def edit_inputs(
 async def _replace(
     place: Workplace, invocation_id: str, kind: Kind, action: str, actor: Actor, fields: Mapping[str, Any], reason: str, request_id: str
 ) -> Receipt:
-    """Record the act with the whole resulting inputs, check them, and let policy go on from there."""
-    if not fields:
-        raise InvalidInput("No input was given.", field="fields", remedy="Send the inputs by name, for example {\"seat\": \"14C\"}.")
-    before = (await read(place, invocation_id)).record
-    old = await place.ledger.value(before.inputs["ref"]) if before.inputs else None
-    merged = {**(json.loads(old) if old else {}), **fields}
-    raw = json.dumps(merged, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    checker = place.checkers.get(before.tool)
-    problems = list(checker(raw)) if checker else []
+    """Record the act with the whole resulting inputs, what the check of them says, and let policy go on from there."""
+    given = written(fields)
+    facts = said_by(actor, fields=sorted(given), reason=reason or None, request_id=request_id or None)
+    rejected = (await read(place, invocation_id)).record.input_request or {}
+    tried = await place.ledger.value(str(rejected["raw"]["ref"])) if rejected.get("raw") else None
 
-    def decide(situation: Situation) -> list[Draft]:
-        record = situation.record
-        facts = said_by(actor, fields=sorted(fields), reason=reason or None, request_id=request_id or None)
-        act = make_draft(place, record, kind, facts, owner=Owner.USER, values={"inputs": raw})
-        require(judge_action(record, situation.policy, actor, action=action, now=situation.now), act)
-        drafts = [act]
-        if record.approval is not None and (record.open_approval is not None or record.granted):
-            key = f"answer:{record.approval.id}" if record.open_approval else ""
-            why = {"approval_id": record.approval.id, "reason": "the inputs were edited", "rule": "inputs-changed", "changed": sorted(fields)}
-            drafts.append(make_draft(place, record, Kind.APPROVAL_INVALIDATED, why, caused_by=[act.event.ref], once_key=key))
-        if problems:
-            wrong = {
-                "validation": "; ".join(f"{p.field}: {p.message}" for p in problems)[:500],
-                "collector": "person",
-                "unresolved": [p.field for p in problems],
-                "fields": [{"name": p.field, "kind": p.kind, "message": p.message} for p in problems],
-            }
-            return [*drafts, make_draft(place, record, Kind.INPUTS_REJECTED, wrong, caused_by=[act.event.ref], values={"raw": raw})]
-        accepted = {"checked_by": "declared types", "inputs_digest": "as recorded with the inputs"}
-        return [*drafts, make_draft(place, record, Kind.INPUTS_ACCEPTED, accepted, caused_by=[act.event.ref], values={"inputs": raw})]
+    def plan(before: Situation, standing: bytes) -> Decide:
+        raw = merge(b"{}", given) if dispatched(before.record) else merge(tried or standing, given)
+        checker = place.checkers.get(before.record.tool)
+        problems = list(checker(raw)) if checker else []
 
-    receipt = await carry_out(place, invocation_id, decide)
-    if problems:
-        return receipt
+        def decide(situation: Situation) -> list[Draft]:
+            record = situation.record
+            act = make_draft(place, record, kind, facts, owner=Owner.USER, values={"inputs": raw})
+            require(judge_action(record, situation.policy, actor, action=action, now=situation.now), act)
+            if dispatched(record):
+                answered = {"checked_by": "whoever asked for it in the middle of the run", "inputs_digest": "as supplied"}
+                return [act, make_draft(place, record, Kind.INPUTS_ACCEPTED, answered, caused_by=[act.event.ref])]
+            checked_by = "declared types" if checker else "nobody yet: the process that runs it checks it before it starts"
+            return [act, *_void(place, record, act, sorted(given)), *_taken(place, situation, act, raw, problems, checked_by)]
+
+        return decide
+
+    receipt = await carry_out_on_inputs(place, invocation_id, plan)
     after = await submit(place, invocation_id)
     return Receipt(recorded=(*receipt.recorded, *after.recorded), record=after.record)
 
 
+def _void(place: Workplace, record: InvocationRecord, act: Draft, changed: Sequence[str]) -> list[Draft]:
+    """Invalidate an approval that was asked for, or given, for the inputs as they were."""
+    if record.approval is None or not (record.open_approval is not None or record.granted):
+        return []
+    why = {"approval_id": record.approval.id, "reason": "the inputs were edited", "rule": "inputs-changed", "changed": list(changed)}
+    key = f"answer:{record.approval.id}" if record.open_approval else ""
+    return [make_draft(place, record, Kind.APPROVAL_INVALIDATED, why, caused_by=[act.event.ref], once_key=key)]
+
+
+def _taken(
+    place: Workplace, situation: Situation, act: Draft, raw: bytes, problems: Sequence[InputProblem], checked_by: str
+) -> list[Draft]:
+    """Say what the check made of the new inputs: accepted, accepted as far as they go, or rejected as a whole with the text kept."""
+    record, cause = situation.record, [act.event.ref]
+    if any(problem.kind != "missing" for problem in problems):
+        wrong = asked_facts(situation, problems, why="yes")
+        return [make_draft(place, record, Kind.INPUTS_REJECTED, wrong, caused_by=cause, values={"raw": raw})]
+    facts = {"checked_by": checked_by, "inputs_digest": "as recorded with the inputs"}
+    if not problems:
+        return [make_draft(place, record, Kind.INPUTS_ACCEPTED, facts, caused_by=cause, values={"inputs": raw})]
+    partly = {**facts, "unresolved": [problem.field for problem in problems]}
+    return [
+        make_draft(place, record, Kind.INPUTS_ACCEPTED, partly, caused_by=cause, values={"inputs": raw}),
+        make_draft(place, record, Kind.INPUT_REQUIRED, asked_facts(situation, problems), caused_by=cause),
+    ]
+
+
+def written(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Write each given input as JSON text.
+
+    Raises:
+        InvalidInput: none was given, or one has no JSON form; the field is named.
+    """
+    if not fields:
+        raise InvalidInput("No input was given.", field="fields", remedy='Send the inputs by name, for example {"seat": "14C"}.')
+    texts: dict[str, str] = {}
+    for name, value in fields.items():
+        try:
+            texts[name] = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            remedy = "Give text, a whole number, true, false, null, or lists and objects of them."
+            raise InvalidInput(f"The input {name!r} has no JSON form: {error}.", field=name, remedy=remedy) from None
+    return texts
+
+
+def merge(standing: bytes, given: Mapping[str, str]) -> bytes:
+    """Put ``given`` (JSON texts by name) into an object; every other member stays exactly as it is written.
+
+    Inputs that are not one readable object have no members to keep: then what is given is all there is.
+    """
+    kept: dict[str, str] = {}
+    try:
+        if isinstance(loads_strict(standing), dict):
+            text = standing.decode("utf-8")
+            kept = {name: text[begin:end] for name, (begin, end) in slices.members(text, slices.start(text)).items()}
+    except InvalidInput:
+        kept = {}
+    members = {**kept, **given}
+    return ("{" + ",".join(f"{json.dumps(name)}:{text}" for name, text in members.items()) + "}").encode()

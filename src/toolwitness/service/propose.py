@@ -37,6 +37,8 @@ class Proposal:
     """``synthesis`` where the call sums its task up."""
     required: str = "yes"
     """``yes`` where the task needs it, ``no`` where it may fail without consequence for the task."""
+    parent: str = ""
+    """The invocation whose body made this call; empty where no body did."""
     host: str = ""
     """The one process that holds the call; empty where any process with the tool may run it."""
     correlation: Sequence[Mapping[str, Any]] = ()
@@ -44,8 +46,9 @@ class Proposal:
 
 
 async def open_task(
-    place: Workplace, purpose: str, *, required_children: Sequence[str] = (), tenant: str = "", opened_by: str = "", task_id: str = ""
-) -> str:
+    place: Workplace, purpose: str, *, required_children: Sequence[str] = (), tenant: str = "", opened_by: str = "", task_id: str = "",
+    parent_task: str = "",
+) -> str:  # fmt: skip  # a signature in three lines
     """Open a task and give its id.
 
     Raises:
@@ -54,7 +57,7 @@ async def open_task(
     if not purpose.strip():
         raise InvalidInput("The purpose of a task is empty.", field="purpose", remedy="Say in one sentence what it is for.")
     task_id = task_id or place.ids.new("task")
-    data = {"purpose": purpose, "required_children": list(required_children), "opened_by": opened_by}
+    data = {"purpose": purpose, "required_children": list(required_children), "opened_by": opened_by, "parent_task": parent_task}
     event = Event(
         kind=Kind.TASK_OPENED, source=RUNTIME, id=place.ids.new("evt"), task_id=task_id, owner=Owner.RUNTIME, tenant=tenant,
         time=place.stamp(), data={k: v for k, v in data.items() if v},
@@ -63,15 +66,21 @@ async def open_task(
     return task_id
 
 
-def proposal_draft(place: Workplace, task_id: str, proposal: Proposal, *, tenant: str = "", invocation_id: str = "") -> Draft:
-    """Make the proposal event, with the policy that governs it and the inputs as a value."""
-    policy = place.policy_for(proposal.tool)
+def proposal_draft(
+    place: Workplace, task_id: str, proposal: Proposal, *, tenant: str = "", invocation_id: str = "", policy: ToolPolicy | None = None
+) -> Draft:
+    """Make the proposal event, with the policy that governs it and the inputs as a value.
+
+    ``policy`` is given where this process need not know the tool: a next attempt is governed as the one before it is now.
+    """
+    policy = policy or place.policy_for(proposal.tool)
     given = {
         "provenance": [dict(row) for row in proposal.provenance],
         "dependencies": list(proposal.dependencies),
         "retry_of": proposal.retry_of,
         "reverses": proposal.reverses,
         "replaces": proposal.replaces,
+        "parent": proposal.parent,
         "host": proposal.host,
         "correlation": [dict(row) for row in proposal.correlation],
         "purpose": proposal.purpose,

@@ -1,18 +1,27 @@
-"""Record what others observed. Who speaks is not self-declared (R13): a source says only what it is registered for, by its own principal."""
+"""Record what others observed.
 
-from collections.abc import Sequence
+Who speaks is not self-declared (R13): a source says only what it is registered for, by its own principal.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final, cast
 
+from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import KINDS, Kind
 from toolwitness.core.states import Owner
 from toolwitness.core.verdicts import Actor
-from toolwitness.ports import Draft, Recorded
+from toolwitness.ports import Draft, Recorded, TaskView
 from toolwitness.service.workplace import Workplace
 
 OBSERVABLE: frozenset[str] = frozenset(kind for kind, spec in KINDS.items() if set(spec.owners) & {Owner.RUNTIME, Owner.PRESENTATION})
 """Kinds that may come in from outside: runtime facts and render receipts. Decisions and policy never do."""
 
 
+_OWN_NAMES: Final = "toolwitness"
+"""What the names of our own sources begin with, up to the colon."""
+_SPEAKERS: Final = frozenset({Owner.RUNTIME, Owner.PRESENTATION})
 _OURS: frozenset[str] = frozenset({"policy", "policy_version", "host"})
 """Fields of a proposal that make a call ours to govern and to run."""
 
@@ -30,11 +39,22 @@ class Registration:
 class Register:
     """The sources that are known to speak, by name."""
 
-    sources: dict[str, Registration] = field(default_factory=dict)
+    sources: dict[str, Registration] = field(default_factory=dict[str, Registration])
 
     def add(self, registration: Registration) -> None:
-        """Register a source; registering it again replaces what it may say."""
-        self.sources[registration.source] = registration
+        """Register a source; registering it again replaces what it may say.
+
+        Raises:
+            InvalidInput: it has no name or no principal, or its name is one of ours, under which nobody else speaks.
+        """
+        name = registration.source
+        if not name.strip() or not registration.principal or "\0" in name:
+            remedy = "Give a name and a principal, without NUL."
+            raise InvalidInput(f"The source {name!r} cannot be registered.", field="source", remedy=remedy)
+        if name.strip().lower().partition(":")[0] == _OWN_NAMES:
+            remedy = "Choose a name that does not begin with it."
+            raise InvalidInput(f"The source {name!r} is one of toolwitness's own.", field="source", remedy=remedy)
+        self.sources[name] = registration
 
     def objection(self, draft: Draft, actor: Actor) -> str:
         """Say why this source may not say this through this principal; empty when it may."""
@@ -48,11 +68,27 @@ class Register:
             return f"speaker: {actor.id!r} may not speak for source {event.source!r}"
         if event.kind in KINDS and event.kind not in known.kinds:
             return f"speaker: source {event.source!r} is not registered for {event.kind}"
-        if event.kind == Kind.PROPOSED and (claimed := sorted(_OURS & event.data.keys())):
+        if event.owner not in _SPEAKERS:
+            return f"speaker: an observation is not made in the name of the {event.owner}"
+        if event.raw_ref or any(_cites_a_value(value) for value in event.data.values()):
+            return "speaker: an observation cites no value but those that it brings along"
+        said = event.data.keys() | draft.values.keys()
+        if event.kind == Kind.PROPOSED and (claimed := sorted(_OURS & said)):
             return f"speaker: a proposal from outside cannot say {', '.join(claimed)}; only our own proposals are governed by our policy"
         if event.kind == Kind.CLAIMED:
             return "speaker: a permit is claimed through the dispatch command only"
         return ""
+
+
+def _cites_a_value(value: Any) -> bool:
+    """Tell whether something in an event's data refers to a value of somebody's."""
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Any]", value)
+        ref = members.get("ref")
+        return (isinstance(ref, str) and ref.startswith("val_")) or any(_cites_a_value(member) for member in members.values())
+    if isinstance(value, list | tuple):
+        return any(_cites_a_value(item) for item in cast("Sequence[Any]", value))
+    return False
 
 
 async def record_observations(place: Workplace, register: Register, drafts: Sequence[Draft], *, actor: Actor) -> list[Recorded]:
@@ -67,9 +103,18 @@ async def record_observations(place: Workplace, register: Register, drafts: Sequ
         by_task.setdefault(event.task_id, []).append(replace(draft, event=event))
     recorded: list[Recorded] = []
     for task_id, batch in by_task.items():
-        view = await place.ledger.task(task_id)
-        if view is not None and view.task.tenant != actor.tenant:
-            why = "speaker: this task belongs to another tenant"
-            batch = [replace(d, event=replace(d.event, tenant=view.task.tenant, refusal=d.event.refusal or why)) for d in batch]
-        recorded += await place.ledger.append(task_id, batch)
+        recorded += await place.ledger.decide(task_id, partial(_where_it_belongs, batch, actor.tenant))
     return recorded
+
+
+def _where_it_belongs(batch: Sequence[Draft], tenant: str, view: TaskView) -> Sequence[Draft]:
+    """Give the batch as it is for a task that is new or its tenant's own, and what may be kept of it for another's."""
+    owner = view.task.tenant if view.sequence else tenant
+    return batch if owner == tenant else [_of_a_stranger(draft, owner) for draft in batch]
+
+
+def _of_a_stranger(draft: Draft, tenant: str) -> Draft:
+    """Keep of an event from another tenant that it came, and nothing that its sender put into it: the task is not theirs to write in."""
+    event = draft.event
+    why = event.refusal or "speaker: this task belongs to another tenant"
+    return Draft(event=replace(event, tenant=tenant, data={}, caused_by=(), raw_ref="", adapter="", refusal=why))

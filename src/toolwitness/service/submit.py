@@ -4,49 +4,86 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolwitness.core.evidence import Kind
-from toolwitness.core.states import BEFORE_DISPATCH, State
-from toolwitness.core.task import blocked_by, is_resolved, root_of
+from toolwitness.core.record import InvocationRecord
+from toolwitness.core.states import BEFORE_DISPATCH, Deadline, State
+from toolwitness.core.task import blocked_by, is_resolved, latest_attempts, root_of
+from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.approvals import build_request
+from toolwitness.policy.controls import judge_action
 from toolwitness.policy.deadlines import after
 from toolwitness.policy.dispatch import judge_dispatch
 from toolwitness.ports import Draft
-from toolwitness.service.workplace import Receipt, Situation, Workplace, carry_out, make_draft
+from toolwitness.service.workplace import (
+    Decide,
+    InputProblem,
+    Receipt,
+    Refusal,
+    Situation,
+    Workplace,
+    carry_out,
+    carry_out_on_inputs,
+    make_draft,
+    require,
+)
 
 
-async def submit(place: Workplace, invocation_id: str) -> Receipt:
-    """Take a proposal as far as policy lets it go now; recorded, never assumed. Submitting twice changes nothing."""
-    raw = await _inputs(place, invocation_id)
-    return await carry_out(place, invocation_id, lambda situation: next_step(place, situation, raw))
+async def submit(place: Workplace, invocation_id: str, *, actor: Actor | None = None) -> Receipt:
+    """Take a proposal as far as policy lets it go now; recorded, never assumed. Submitting twice changes nothing.
+
+    ``actor`` is the person who submits it, where one does: then it must be theirs to submit.
+
+    Raises:
+        NotPermitted: it is not this actor's to submit, or another runtime holds the call, which is then not ours to dispatch.
+    """
+
+    def plan(before: Situation, raw: bytes) -> Decide:
+        checker = place.checkers.get(before.record.tool)
+        problems = list(checker(raw)) if checker else None
+
+        def decide(situation: Situation) -> list[Draft]:
+            blocked = blocked_by(situation.record, situation.view.task, situation.view.records)
+            if actor is not None:
+                policy, now = situation.policy, situation.now
+                require(judge_action(situation.record, policy, actor, action="submit", now=now, blocked_by=blocked))
+            return next_step(place, situation, raw, problems)
+
+        return decide
+
+    return await carry_out_on_inputs(place, invocation_id, plan)
 
 
-async def _inputs(place: Workplace, invocation_id: str) -> bytes:
-    """Read the bytes of the inputs that stand."""
-    task_id = await place.ledger.find(invocation_id)
-    view = await place.ledger.task(task_id) if task_id else None
-    record = view.records.get(invocation_id) if view else None
-    if record is None or not record.inputs:
-        return b"{}"
-    return await place.ledger.value(record.inputs["ref"]) or b"{}"
+def next_step(place: Workplace, situation: Situation, raw_inputs: bytes, problems: Sequence[InputProblem] | None) -> list[Draft]:
+    """Decide what policy records next about a proposal; nothing where it must wait.
 
+    ``problems`` is what the check of the inputs found; ``None`` where nobody in this process can check them.
 
-def next_step(place: Workplace, situation: Situation, raw_inputs: bytes, *, caused_by: Sequence[str] = ()) -> list[Draft]:
-    """Decide what policy records next about a proposal; nothing where it must wait."""
+    Raises:
+        Refusal: no policy of ours applies to the call: another runtime holds it and may run it at any moment.
+    """
     record = situation.record
-    if record.state not in BEFORE_DISPATCH or record.claim is not None or record.permission is not None:
+    if not record.governed:
+        why = "no policy of ours applies to it: the runtime that proposed it runs it"
+        raise Refusal(PolicyVerdict(allowed=False, rule="not-ours", reason=why))
+    permitted = record.permission is not None and not record.permission.get("refused")
+    if record.state not in BEFORE_DISPATCH or record.claim is not None or permitted or _somebody_else_asks(record, problems):
         return []
-    checker = place.checkers.get(record.tool)
-    problems = list(checker(raw_inputs)) if checker else []
     if problems:
-        return _ask_for_inputs(place, situation, problems, caused_by)
-    drafts = _inputs_settled(place, situation, caused_by)
+        return _ask_for_inputs(place, situation, problems)
+    drafts = _inputs_settled(place, situation)
     drafts += _dependencies(place, situation)
     if blocked_by(record, situation.view.task, situation.view.records):
         return drafts
     if situation.policy.requires_approval and not record.granted:
-        return drafts + ([] if record.open_approval else [approval_draft(place, situation, raw_inputs, caused_by=caused_by)])
+        return drafts + ([] if record.open_approval else [approval_draft(place, situation, raw_inputs)])
     verdict = judge_dispatch(record, situation.policy, situation.now)
     kind = Kind.PERMITTED if verdict.allowed else Kind.REFUSED
-    return [*drafts, make_draft(place, record, kind, permission_facts(situation, rule=verdict.rule, reason=verdict.reason), caused_by=caused_by)]
+    return [*drafts, make_draft(place, record, kind, permission_facts(situation, rule=verdict.rule, reason=verdict.reason))]
+
+
+def _somebody_else_asks(record: InvocationRecord, problems: Sequence[InputProblem] | None) -> bool:
+    """Tell whether inputs are asked for by someone whose question we can neither answer nor take back."""
+    asked = record.input_request
+    return asked is not None and (problems is None or asked.get("collector") != "person")
 
 
 def permission_facts(situation: Situation, *, rule: str, reason: str) -> dict[str, Any]:
@@ -63,43 +100,87 @@ def permission_facts(situation: Situation, *, rule: str, reason: str) -> dict[st
     }
 
 
-def _ask_for_inputs(place: Workplace, situation: Situation, problems: Sequence[Any], caused_by: Sequence[str]) -> list[Draft]:
-    """Ask a person for what is missing, or say what is wrong with what is there."""
-    record = situation.record
-    names = [p.field for p in problems]
-    standing = record.input_request
-    if standing is not None and list(standing.get("unresolved") or ()) == names and not caused_by:
-        return []
-    missing_only = all(p.kind == "missing" for p in problems)
+def asked_facts(situation: Situation, problems: Sequence[InputProblem], *, why: str = "no") -> dict[str, Any]:
+    """Give the fields of a request for inputs; with ``why="yes"`` those of a rejection, which says what is wrong.
+
+    A deadline that runs goes on running: to supply something wrong buys no time.
+    """
+    running = situation.record.deadlines.get(Deadline.INPUT)
     facts: dict[str, Any] = {
-        "unresolved": names,
+        "unresolved": [p.field for p in problems],
         "collector": "person",
         "fields": [{"name": p.field, "kind": p.kind, "message": p.message} for p in problems],
-        "expires_at": after(situation.now, situation.policy.input_seconds),
+        "expires_at": running or after(situation.now, situation.policy.input_seconds),
     }
-    if missing_only and not caused_by:
-        return [make_draft(place, record, Kind.INPUT_REQUIRED, facts)]
-    facts["validation"] = "; ".join(f"{p.field}: {p.message}" for p in problems)[:500]
-    return [make_draft(place, record, Kind.INPUTS_REJECTED, facts, caused_by=caused_by)]
+    if why == "yes":
+        facts["validation"] = "; ".join(f"{p.field}: {p.message}" if p.field else p.message for p in problems)[:500]
+    return facts
 
 
-def _inputs_settled(place: Workplace, situation: Situation, caused_by: Sequence[str]) -> list[Draft]:
+def _ask_for_inputs(place: Workplace, situation: Situation, problems: Sequence[InputProblem]) -> list[Draft]:
+    """Ask a person for what is missing, or say what is wrong with what is there."""
+    record = situation.record
+    standing = record.input_request
+    if standing is not None and list(standing.get("unresolved") or ()) == [p.field for p in problems]:
+        return []
+    if all(p.kind == "missing" for p in problems):
+        return [make_draft(place, record, Kind.INPUT_REQUIRED, asked_facts(situation, problems))]
+    return [make_draft(place, record, Kind.INPUTS_REJECTED, asked_facts(situation, problems, why="yes"))]
+
+
+async def ask_for_inputs_again(place: Workplace, invocation_id: str, problems: Sequence[InputProblem]) -> Receipt:
+    """Record that the process that would run the call has found its inputs wrong, before it claimed the permit.
+
+    A grant of such inputs is void: what a person supplies instead is something else.
+    """
+
+    def decide(situation: Situation) -> list[Draft]:
+        record = situation.record
+        if record.claim is not None or record.state not in BEFORE_DISPATCH or record.input_request is not None:
+            return []
+        drafts = [make_draft(place, record, Kind.INPUTS_REJECTED, asked_facts(situation, problems, why="yes"))]
+        if record.granted and record.approval is not None:
+            why = {"approval_id": record.approval.id, "reason": "the inputs do not fit the tool", "rule": "inputs-rejected"}
+            drafts.insert(0, make_draft(place, record, Kind.APPROVAL_INVALIDATED, why))
+        return drafts
+
+    return await carry_out(place, invocation_id, decide)
+
+
+async def refuse_dispatch(place: Workplace, invocation_id: str, *, rule: str, reason: str) -> Receipt:
+    """Record that a permitted call will not be dispatched as things stand, and why; nothing where it was dispatched or has ended.
+
+    It can be submitted again.
+    """
+
+    def decide(situation: Situation) -> list[Draft]:
+        record = situation.record
+        over = record.claim is not None or record.state not in BEFORE_DISPATCH
+        if over or record.permission is None or record.permission.get("refused"):
+            return []
+        return [make_draft(place, record, Kind.REFUSED, {"rule": rule, "reason": reason, "policy_version": situation.policy.version})]
+
+    return await carry_out(place, invocation_id, decide)
+
+
+def _inputs_settled(place: Workplace, situation: Situation) -> list[Draft]:
     """Record that nothing required is unresolved any more, where something was."""
     record = situation.record
-    if record.state is not State.AWAITING_INPUT and not caused_by:
+    if record.state is not State.AWAITING_INPUT:
         return []
     facts = {"inputs_digest": (record.inputs or {}).get("digest"), "checked_by": "declared types"}
-    return [make_draft(place, record, Kind.INPUTS_ACCEPTED, facts, caused_by=caused_by)] if record.state is State.AWAITING_INPUT else []
+    return [make_draft(place, record, Kind.INPUTS_ACCEPTED, facts)]
 
 
 def _dependencies(place: Workplace, situation: Situation) -> list[Draft]:
     """Record each dependency that is resolved now and was not recorded as such, with what resolved it."""
     record, view = situation.record, situation.view
-    drafts = []
+    latest = latest_attempts(view.records)
+    drafts: list[Draft] = []
     for dependency in record.proposal.get("dependencies") or ():
         known = view.records.get(dependency)
         root = root_of(known, view.records) if known else dependency
-        current = view.records.get(record.moved_dependencies.get(dependency, dependency))
+        current = latest.get(root)
         if dependency in record.resolved_dependencies or not is_resolved(current, view.task, root=root, records=view.records):
             continue
         by = str(view.task.waived.get(dependency) or (current.state_refs[0] if current and current.state_refs else "waiver"))
@@ -114,4 +195,6 @@ def approval_draft(place: Workplace, situation: Situation, raw_inputs: bytes, *,
     return make_draft(place, situation.record, Kind.APPROVAL_REQUESTED, facts, caused_by=caused_by)
 
 
-__all__ = ["approval_draft", "next_step", "permission_facts", "submit"]
+__all__ = [
+    "approval_draft", "ask_for_inputs_again", "asked_facts", "next_step", "permission_facts", "refuse_dispatch", "submit",
+]  # fmt: skip  # names in lines

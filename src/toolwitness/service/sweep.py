@@ -1,31 +1,44 @@
 """The sweeper: records that deadlines have passed, by the policy's clock, once across processes and also after a restart (R10)."""
 
-from toolwitness.core.errors import Conflict
+from collections.abc import Sequence
+
 from toolwitness.core.evidence import Kind
 from toolwitness.core.states import TERMINAL, State
 from toolwitness.policy.deadlines import Due, due
-from toolwitness.ports import Recorded
-from toolwitness.service.workplace import Situation, Workplace, make_draft, read
+from toolwitness.ports import Draft, Recorded
+from toolwitness.service.workplace import Situation, Workplace, carry_out, make_draft, read
+
+OPEN = tuple(state for state in State if state not in TERMINAL)
+"""States in which a call can still be late."""
 
 
 async def sweep(place: Workplace) -> list[Recorded]:
-    """Record every deadline that has passed and belongs to the phase its invocation is in; give what was recorded."""
+    """Record every deadline that has passed and belongs to the phase its invocation is in; give what was recorded.
+
+    Raises:
+        Exception: what went wrong with one call, after all the others were looked at.
+    """
     found: list[Recorded] = []
-    open_states = [state for state in State if state not in TERMINAL]
-    for row in await place.ledger.states(states=open_states):
-        situation = await read(place, row.invocation_id)
-        for elapsed in due(situation.record, situation.now):
-            found += await _record(place, situation, elapsed)
+    wrong: list[Exception] = []
+    for row in await place.ledger.states(states=OPEN):
+        try:
+            situation = await read(place, row.invocation_id)
+            if due(situation.record, situation.now):
+                found += (await carry_out(place, row.invocation_id, lambda now: _elapsed(place, now))).recorded
+        except Exception as error:  # noqa: BLE001 - one call that cannot be read must not keep all others from expiring
+            wrong.append(error)
+    if wrong:
+        raise wrong[0]
     return found
 
 
-async def _record(place: Workplace, situation: Situation, elapsed: Due) -> list[Recorded]:
-    """Record one elapsed deadline; somebody else who was faster makes it unnecessary."""
+def _elapsed(place: Workplace, situation: Situation) -> Sequence[Draft]:
+    """Make the event of the first deadline that has passed; it may end the attempt, and then no other matters."""
+    return [_event(place, situation, one) for one in due(situation.record, situation.now)[:1]]
+
+
+def _event(place: Workplace, situation: Situation, elapsed: Due) -> Draft:
     record = situation.record
     facts = {"deadline": str(elapsed.deadline), "declared_at": elapsed.declared_at, "approval_id": elapsed.approval_id or None}
     key = elapsed.once_key or f"{elapsed.deadline}-deadline:{record.id}"
-    draft = make_draft(place, record, Kind.DEADLINE_ELAPSED, {**facts, "judged_at": place.stamp()}, once_key=key)
-    try:
-        return list(await place.ledger.append(record.task_id, [draft], expected_sequence=situation.view.sequence))
-    except Conflict:
-        return []
+    return make_draft(place, record, Kind.DEADLINE_ELAPSED, {**facts, "judged_at": place.stamp()}, once_key=key)

@@ -1,12 +1,14 @@
 """Waive a required child: a person decides that the task may be complete without it."""
 
-from toolwitness.core.errors import Conflict, InvalidInput, NotPermitted, UnknownId
+from collections.abc import Sequence
+
+from toolwitness.core.errors import InvalidInput, UnknownId
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.states import TERMINAL, Owner, State
-from toolwitness.core.task import required_lineages
-from toolwitness.core.verdicts import Actor
-from toolwitness.ports import Draft, Recorded
-from toolwitness.service.workplace import DESK, Workplace, said_by
+from toolwitness.core.task import is_waived, required_lineages
+from toolwitness.core.verdicts import Actor, PolicyVerdict
+from toolwitness.ports import Draft, Recorded, TaskView
+from toolwitness.service.workplace import DESK, Refusal, Workplace, refused_acts, said_by
 
 
 async def waive_child(place: Workplace, task_id: str, invocation_id: str, *, actor: Actor, reason: str, request_id: str = "") -> Recorded:
@@ -14,30 +16,49 @@ async def waive_child(place: Workplace, task_id: str, invocation_id: str, *, act
 
     Raises:
         InvalidInput: no reason was given, or the task or the child is not recorded.
-        NotPermitted: the child is still open or has succeeded, so that there is nothing to waive.
+        NotPermitted: it is another tenant's, or the child is still open, has succeeded or was waived before; the refusal is on record.
     """
     if not reason.strip():
         raise InvalidInput("A waiver needs a reason.", field="reason", remedy="Say why the task is complete without this call.")
-    for _ in range(20):
-        view = await place.ledger.task(task_id)
-        if view is None:
-            raise UnknownId(f"No task {task_id!r} is recorded.", field="taskId")
+    if await place.ledger.task(task_id) is None:
+        raise UnknownId(f"No task {task_id!r} is recorded.", field="taskId")
+    refusals: list[Refusal] = []
+
+    def deciding(view: TaskView) -> Sequence[Draft]:
         needed = required_lineages(view.task, view.records)
         root = next((root for root, record in needed.items() if invocation_id in {root, record.id if record else ""}), None)
         if root is None:
             raise UnknownId(f"{invocation_id!r} is not a required call of this task.", field="invocationId")
-        record = needed[root]
-        if record is not None and (record.state not in TERMINAL or record.state is State.SUCCEEDED):
-            raise NotPermitted(f"The call is {record.state}; only one that ended without success can be waived.", rule="waive-only-ended")
-        event = Event(
-            kind=Kind.CHILD_WAIVED, source=DESK, id=place.ids.new("evt"), task_id=task_id, owner=Owner.USER, tenant=view.task.tenant,
-            time=place.stamp(), once_key=f"waive:{task_id}:{root}",
-            data=said_by(actor, child=root, reason=reason, **({"request_id": request_id} if request_id else {})),
+        act = Draft(
+            event=Event(
+                kind=Kind.CHILD_WAIVED, source=DESK, id=place.ids.new("evt"), task_id=task_id, owner=Owner.USER, tenant=view.task.tenant,
+                time=place.stamp(), once_key=f"waive:{task_id}:{root}",
+                data=said_by(actor, child=root, reason=reason, **({"request_id": request_id} if request_id else {})),
+            )
         )  # fmt: skip  # facts in lines
-        if root in view.task.waived:
-            raise NotPermitted("The call has been waived already.", rule="waived-once")
-        try:
-            return (await place.ledger.append(task_id, [Draft(event=event)], expected_sequence=view.sequence))[0]
-        except Conflict:
-            continue
-    raise Conflict("Others kept writing to this task.", remedy="Try again.")
+        verdict = _judge(view, root, actor)
+        refusals[:] = [] if verdict.allowed else [Refusal(verdict, act)]
+        return [act] if verdict.allowed else refused_acts(refusals[0])
+
+    recorded = await place.ledger.decide(task_id, deciding)
+    if refusals:
+        raise refusals[0].as_error()
+    return recorded[0]
+
+
+def _judge(view: TaskView, root: str, actor: Actor) -> PolicyVerdict:
+    """Say whether this actor may waive this lineage now."""
+    record = required_lineages(view.task, view.records)[root]
+    if not actor.id:
+        return _no("actor", "nobody is signed in: a waiver without an actor is none")
+    if actor.tenant != view.task.tenant:
+        return _no("actor", "this belongs to another tenant")
+    if record is not None and (record.state not in TERMINAL or record.state is State.SUCCEEDED):
+        return _no("waive-only-ended", f"the call is {record.state}; only one that ended without success can be waived")
+    if is_waived(root, view.task, view.records):
+        return _no("waived-once", "the call has been waived already")
+    return PolicyVerdict(allowed=True, rule="may-waive", reason="the call has ended without success")
+
+
+def _no(rule: str, reason: str) -> PolicyVerdict:
+    return PolicyVerdict(allowed=False, rule=rule, reason=reason)

@@ -1,23 +1,25 @@
 """What every command works with, and the one way in which a command reads, decides and writes.
 
-A command reads a task, lets a pure function decide, and appends with the sequence that it read. If somebody wrote in between, it reads and
-decides again; it never writes on what it did not see.
+A command reads what only the world can tell (policy, the bytes of inputs), and then lets a pure function decide in the ledger's own turn:
+on the task as it stands at that moment, with nobody writing in between. So no command ever writes on what it did not see, and none has to
+try twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, Protocol
 
-from toolwitness.core.errors import Conflict, InvalidInput, NotPermitted, OnceKeyTaken, UnknownId
+from toolwitness.core.errors import Conflict, InvalidInput, NotPermitted, OnceKeyTaken, ToolwitnessError, UnknownId
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import Owner
+from toolwitness.core.states import EXECUTING, Owner, State
+from toolwitness.core.times import rfc3339
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.tool_policy import ToolPolicy, unknown_tool
 from toolwitness.policy.written import read_policy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Recorded, TaskView
-from toolwitness.core.times import rfc3339
 
 SOURCE: Final = "toolwitness:service"
 """The source of what policy says."""
@@ -45,6 +47,9 @@ class InputProblem(Protocol):
         ...
 
 
+Checker = Callable[[bytes], Sequence[InputProblem]]
+
+
 @dataclass(slots=True, kw_only=True)
 class Workplace:
     """A ledger, a clock, ids, the policies by tool name, and what checks inputs."""
@@ -52,10 +57,10 @@ class Workplace:
     ledger: Ledger
     clock: Clock
     ids: Ids
-    policies: dict[str, ToolPolicy] = field(default_factory=dict)
-    checkers: dict[str, Callable[[bytes], Sequence["InputProblem"]]] = field(default_factory=dict)
+    policies: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
+    checkers: dict[str, Checker] = field(default_factory=dict[str, Checker])
     """Per tool: what is missing from or wrong with these input bytes."""
-    _recorded: dict[str, ToolPolicy] = field(default_factory=dict)
+    _recorded: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     """Policies read back from proposals, by version."""
 
     def policy_for(self, tool: str) -> ToolPolicy:
@@ -65,8 +70,8 @@ class Workplace:
     async def policy_of(self, record: InvocationRecord) -> ToolPolicy:
         """Give the policy that governs a recorded call: this process's own declaration, else the one that was recorded with the proposal.
 
-        A process that never declared the tool (the command line, another service) judges by what the proposing process declared. What cannot
-        be read counts as unknown and gets the most restrictive answers.
+        A process that never declared the tool (the command line, another service) judges by what the proposing process declared. What
+        cannot be read counts as unknown and gets the most restrictive answers.
         """
         declared = self.policies.get(record.tool)
         written = record.proposal.get("policy")
@@ -76,9 +81,12 @@ class Workplace:
         if version not in self._recorded:
             raw = await self.ledger.value(str(written.get("ref")))
             try:
-                self._recorded[version] = read_policy(raw or b"")
+                found = read_policy(raw or b"")
             except InvalidInput:
                 return unknown_tool(record.tool)
+            if found.version != version or found.tool != record.tool:
+                return unknown_tool(record.tool)  # not the policy that the proposal says it is under
+            self._recorded[version] = found
         return self._recorded[version]
 
     def now(self) -> datetime:
@@ -128,6 +136,11 @@ def said_by(actor: Actor, **facts: Any) -> dict[str, Any]:
     return {"actor": actor.id, "roles": sorted(actor.roles), "channel": actor.channel or "python", **facts}
 
 
+def dispatched(record: InvocationRecord) -> bool:
+    """Tell whether the call has left the hands of those who decide before dispatch, with our permit or past it."""
+    return record.claim is not None or bool(record.starts) or record.state is State.QUEUED or record.state in EXECUTING
+
+
 async def read(place: Workplace, invocation_id: str) -> Situation:
     """Read one invocation with its task.
 
@@ -138,42 +151,90 @@ async def read(place: Workplace, invocation_id: str) -> Situation:
     view = await place.ledger.task(task_id) if task_id else None
     record = view.records.get(invocation_id) if view else None
     if view is None or record is None:
-        raise UnknownId(f"No invocation {invocation_id!r} is recorded.", field="invocationId", remedy="List what is there with `toolwitness show`.")
+        remedy = "List what is there with `toolwitness show`."
+        raise UnknownId(f"No invocation {invocation_id!r} is recorded.", field="invocationId", remedy=remedy)
     return Situation(view=view, record=record, policy=await place.policy_of(record), now=place.now())
 
 
 Decide = Callable[[Situation], Sequence[Draft]]
+"""A command: what stands → what is recorded. Pure and quick; it raises ``Refusal`` where policy says no."""
+Plan = Callable[[Situation, bytes], Decide]
+"""What stands, and the bytes of its inputs → the command. Here is the place for slow or foreign code."""
 
 
 async def carry_out(place: Workplace, invocation_id: str, decide: Decide) -> Receipt:
-    """Read, decide and append until nobody has written in between; give what was recorded.
+    """Let ``decide`` decide on what stands when its turn comes, and give what was recorded.
 
-    ``decide`` may raise ``Refusal`` with the draft of the refused act: the act is recorded as refused and ``NotPermitted`` is raised.
+    Where it raises ``Refusal`` with the draft of the refused act, the act is recorded as refused in the same step.
 
     Raises:
-        NotPermitted: policy says no; the refusal is on record.
+        NotPermitted: policy says no, or another decision took the single use; the refusal is on record.
         UnknownId: nothing is recorded under this id.
-        Conflict: others kept writing for longer than a command may wait.
+    """
+    before = await read(place, invocation_id)
+    refusals: list[Refusal] = []
+    decided: list[Draft] = []
+
+    def deciding(view: TaskView) -> Sequence[Draft]:
+        situation = replace(before, view=view, record=view.records[invocation_id], now=place.now())
+        refusals.clear()
+        try:
+            decided[:] = decide(situation)
+        except Refusal as refusal:
+            refusals.append(refusal)
+            return refused_acts(refusal)
+        return decided
+
+    try:
+        recorded = await place.ledger.decide(before.view.task.id, deciding)
+    except OnceKeyTaken as taken:
+        lost = _lost_to(taken.winner, next((d for d in decided if d.event.owner is Owner.USER), None))
+        if acts := refused_acts(lost):
+            await place.ledger.append(before.view.task.id, acts)
+        raise lost.as_error() from None
+    if refusals:
+        raise refusals[0].as_error() from None
+    return Receipt(recorded=tuple(recorded), record=(await read(place, invocation_id)).record)
+
+
+async def carry_out_on_inputs(place: Workplace, invocation_id: str, plan: Plan) -> Receipt:
+    """Carry out a command that depends on the bytes of the inputs; inputs that change meanwhile are read again.
+
+    Raises:
+        NotPermitted, UnknownId: as ``carry_out``.
+        Conflict: others kept changing the inputs for longer than a command may wait.
     """
     for _ in range(_TRIES):
-        situation = await read(place, invocation_id)
+        before = await read(place, invocation_id)
+        decide = plan(before, await inputs_of(place, before.record))
         try:
-            drafts = decide(situation)
-        except Refusal as refusal:
-            await _record_refusal(place, situation, refusal)
-            raise NotPermitted(
-                refusal.verdict.reason, rule=refusal.verdict.rule, remedy=refusal.remedy, **dict(refusal.verdict.facts)
-            ) from None
-        if not drafts:
-            return Receipt(recorded=(), record=situation.record)
-        try:
-            recorded = await place.ledger.append(situation.view.task.id, drafts, expected_sequence=situation.view.sequence)
-        except OnceKeyTaken:
-            continue  # the winner is on record now: decide again, and say who won
-        except Conflict:
+            return await carry_out(place, invocation_id, partial(_on_the_same, before.record, decide))
+        except _InputsChanged:
             continue
-        return Receipt(recorded=tuple(recorded), record=(await read(place, invocation_id)).record)
-    raise Conflict("Others kept writing to this task.", remedy="Try again.", invocationId=invocation_id)
+    raise Conflict("Others kept changing the inputs of this call.", remedy="Try again.", invocationId=invocation_id)
+
+
+def _on_the_same(before: InvocationRecord, decide: Decide, situation: Situation) -> Sequence[Draft]:
+    standing, request = situation.record.inputs, situation.record.input_request
+    if standing != before.inputs or (request or {}).get("raw") != (before.input_request or {}).get("raw"):
+        raise _InputsChanged("The inputs have changed since they were read.")
+    return decide(situation)
+
+
+async def inputs_of(place: Workplace, record: InvocationRecord) -> bytes:
+    """Give the exact bytes of the inputs that stand; an empty object where none were ever recorded.
+
+    Raises:
+        NotPermitted: they were recorded and can no longer be read, so that nobody can say what would run.
+    """
+    raw = await place.ledger.value(str(record.inputs["ref"])) if record.inputs else b"{}"
+    if raw is None:
+        raise NotPermitted("The recorded inputs can no longer be read.", rule="inputs-unreadable", remedy="Propose the call afresh.")
+    return raw
+
+
+class _InputsChanged(ToolwitnessError):
+    """Somebody changed the inputs after they were read."""
 
 
 class Refusal(Exception):
@@ -186,14 +247,26 @@ class Refusal(Exception):
         self.act = act
         self.remedy = remedy
 
+    def as_error(self) -> NotPermitted:
+        """Give the error that the caller gets."""
+        return NotPermitted(self.verdict.reason, rule=self.verdict.rule, remedy=self.remedy, **dict(self.verdict.facts))
 
-async def _record_refusal(place: Workplace, situation: Situation, refusal: Refusal) -> None:
-    """Record the refused act, believed by nobody and taking no once-key."""
+
+def refused_acts(refusal: Refusal) -> list[Draft]:
+    """Make the record of a refused act: believed by nobody, taking no once-key."""
     if refusal.act is None:
-        return
+        return []
     reason = f"{refusal.verdict.rule}: {refusal.verdict.reason}"
-    event = replace(refusal.act.event, refusal=reason, once_key="")
-    await place.ledger.append(situation.view.task.id, [Draft(event=event, values=refusal.act.values)])
+    return [Draft(event=replace(refusal.act.event, refusal=reason, once_key=""), values=refusal.act.values)]
+
+
+def _lost_to(winner: Recorded, act: Draft | None) -> Refusal:
+    """Make the refusal of an act whose single use another event had taken."""
+    event = winner.event
+    who = str(event.data.get("actor") or event.data.get("worker") or event.owner)
+    facts = {"winner": {"kind": event.kind, "actor": who, "at": event.time or winner.recorded_time, "ref": str(event.ref)}}
+    reason = f"{event.kind} by {who} came first, at {event.time or winner.recorded_time}"
+    return Refusal(PolicyVerdict(allowed=False, rule="already-decided", reason=reason, facts=facts), act)
 
 
 def require(verdict: PolicyVerdict, act: Draft | None = None, *, remedy: str = "") -> None:
