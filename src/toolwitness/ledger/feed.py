@@ -6,10 +6,11 @@ is missed and nothing comes twice. What was just recorded is shared from a short
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from itertools import islice
 from typing import Final
 
+from toolwitness.core.errors import Unavailable
 from toolwitness.ports import Listener, Recorded
 
 BATCH: Final = 500
@@ -81,18 +82,18 @@ class Feed:
         if self._listeners and self._told < head:
             self._catch_up()
 
-    async def follow(self, after: int) -> AsyncIterator[Sequence[Recorded]]:
+    async def follow(self, after: int) -> AsyncGenerator[Sequence[Recorded], None]:
         """Yield batches in order of position after ``after`` until the ledger closes."""
         self._following += 1
         try:
             while not self._closed:
                 if self.head <= after:
                     await self._more()
-                elif batch := self._remembered(after) or await self._read(after, BATCH):
+                elif batch := self._remembered(after) or await self._fetch(after):
                     after = batch[-1].position
                     yield batch
                 else:
-                    self.head = after  # it was said to be longer than it is: a file was exchanged
+                    self.head = after  # it was said to be longer than it is: closed, or a file was exchanged
         finally:
             self._following -= 1
 
@@ -102,6 +103,15 @@ class Feed:
         if self._catching_up is not None:
             self._catching_up.cancel()
         self._wake()
+
+    async def _fetch(self, after: int) -> Sequence[Recorded]:
+        """Read what is not remembered; nothing where the ledger is closed meanwhile."""
+        try:
+            return await self._read(after, BATCH)
+        except Unavailable:
+            if self._closed:
+                return ()
+            raise
 
     def _advance(self, head: int) -> None:
         self.head = max(self.head, head)
@@ -148,5 +158,7 @@ class Feed:
                 if not batch:
                     break
                 self._tell(batch)
+        except Unavailable:
+            return  # the next news tries again
         finally:
             self._catching_up = None

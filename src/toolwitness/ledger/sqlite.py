@@ -7,6 +7,7 @@ what is remembered between appends is trusted only while nobody else has written
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -105,8 +106,9 @@ class SqliteLedger:
         """Yield batches of recorded events in order of position until the ledger is closed, those of other processes included."""
         self._feed.advance(await self.head())
         self._watch()
-        async for batch in self._feed.follow(after):
-            yield batch
+        async with aclosing(self._feed.follow(after)) as batches:
+            async for batch in batches:
+                yield batch
 
     def add_listener(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` with each batch recorded from now on, by any process; gives what takes it away again."""
@@ -181,7 +183,7 @@ class SqliteLedger:
 
     async def _look_out(self) -> None:
         """Tell the feed how far the ledger has grown, for as long as anybody follows or listens."""
-        while not self._closed:
+        while self._feed.watched and not self._closed:
             head = self._at_once(Book.grown)
             if head is not None:
                 self._feed.advance(head)

@@ -4,6 +4,7 @@ play along."""
 import asyncio
 import os
 import sqlite3
+import threading
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -12,13 +13,15 @@ from typing import Any
 
 import pytest
 
-from toolwitness.core.errors import Conflict, InvalidInput, NewerFormat, Unavailable
+from toolwitness.core.errors import Conflict, InvalidInput, NewerFormat, Tampered, ToolwitnessError, Unavailable
 from toolwitness.core.states import State
 from toolwitness.core.verdicts import Verdict
 from toolwitness.ledger import folded
 from toolwitness.ledger.book import Book
-from toolwitness.ledger.schema import APPLICATION_ID, MIGRATIONS
+from toolwitness.ledger.connection import checkpoint, explained
+from toolwitness.ledger.schema import APPLICATION_ID, MIGRATIONS, Migration
 from toolwitness.ledger.sqlite import SqliteLedger
+from toolwitness.ledger.transaction import Transaction
 from toolwitness.ports import Recorded
 from toolwitness.testing.clock import FakeClock
 from toolwitness.testing.ledger_contract import first_batches, opened, output, proposed
@@ -357,3 +360,125 @@ async def test_more_news_than_is_worth_folding_is_read_anew(path: Path, monkeypa
     assert (view.sequence, view.records["inv_1"].output_order) == (11, 8)
     await ours.close()
     await theirs.close()
+
+
+# ── the edges ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_write_ahead_log_is_folded_back_beside_the_writer(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolwitness.ledger.writer._CHECKPOINT_EVERY", 5)
+    ledger = SqliteLedger(path)
+    size = path.stat().st_size if path.exists() else 0
+    for order in range(6):
+        await ledger.append("task_1", [output(order, values={"output": b"x" * 9_000})])
+    await ledger.close()
+    assert path.stat().st_size > size + 30_000
+    checkpoint(path)
+    checkpoint(path.parent / "no" / "where.db")
+
+
+async def test_the_write_ahead_log_is_folded_back_when_nobody_writes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolwitness.ledger.writer._IDLE_SECONDS", 0.01)
+    folded_back = threading.Event()
+    monkeypatch.setattr("toolwitness.ledger.writer.checkpoint", lambda _: folded_back.set())
+    ledger = SqliteLedger(path)
+    await ledger.append("task_1", [opened()])
+    assert await asyncio.to_thread(folded_back.wait, 60)
+    await ledger.close()
+
+
+async def test_an_append_that_the_file_refuses_fails_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should SQLite ever refuse a row, the others of the same commit are tried again without it."""
+    write = Transaction._write
+
+    def picky(transaction: Transaction) -> None:
+        if any(entry.recorded.event.id == "bad" for entry in transaction.entries):
+            raise sqlite3.IntegrityError("UNIQUE constraint failed")
+        write(transaction)
+
+    monkeypatch.setattr(Transaction, "_write", picky)
+    ledger = SqliteLedger(path)
+    await ledger.head()
+    names = ["a", "bad", "b"]
+    answers = await asyncio.gather(*(ledger.append("task_1", [output(n, name)]) for n, name in enumerate(names)), return_exceptions=True)
+    assert [isinstance(answer, Unavailable) for answer in answers] == [False, True, False]
+    assert ([r.event.id for r in await ledger.read()], list(await ledger.verify())) == (["a", "b"], [])
+    await ledger.close()
+
+
+async def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Migration(2, "broken", ("CREATE TABLE half (id INTEGER)", "CREATE TABLE half (id INTEGER)"))
+    monkeypatch.setattr("toolwitness.ledger.schema.MIGRATIONS", (*MIGRATIONS, broken))
+    ledger = SqliteLedger(path)
+    with pytest.raises(Unavailable, match="half"):
+        await ledger.head()
+    await ledger.close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+
+
+async def test_an_older_file_is_migrated_and_keeps_what_it_holds(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    more = Migration(2, "one more table", ("CREATE TABLE more (id INTEGER)",))
+    monkeypatch.setattr("toolwitness.ledger.schema.MIGRATIONS", (*MIGRATIONS, more))
+    monkeypatch.setattr("toolwitness.ledger.verify_file.MIGRATIONS", (*MIGRATIONS, more))
+    ledger = SqliteLedger(filled)
+    assert (await ledger.head(), list(await ledger.verify())) == (15, [])
+    await ledger.close()
+    with closing(sqlite3.connect(filled)) as connection:
+        assert [row[0] for row in connection.execute("SELECT number FROM migrations")] == [1, 2]
+
+
+def test_a_ledger_can_be_used_from_one_event_loop_after_the_other(path: Path) -> None:
+    ledger = SqliteLedger(path)
+
+    async def use(order: int) -> int:
+        ledger.add_listener(lambda _: None)
+        answer = (await ledger.append("task_1", [output(order)]))[0]
+        follower = ledger.follow(after=answer.position - 1)
+        async for batch in follower:
+            await follower.aclose()  # type: ignore[attr-defined]  # it is a generator
+            return batch[0].position
+        return 0
+
+    assert [asyncio.run(use(order)) for order in range(3)] == [1, 2, 3]
+    asyncio.run(ledger.close())
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (sqlite3.SQLITE_FULL, Unavailable), (sqlite3.SQLITE_BUSY, Unavailable), (sqlite3.SQLITE_IOERR, Unavailable),
+        (sqlite3.SQLITE_NOTADB, InvalidInput), (sqlite3.SQLITE_CORRUPT, Tampered), (sqlite3.SQLITE_READONLY, Unavailable),
+    ],
+)  # fmt: skip  # a few cases a line
+def test_what_sqlite_says_is_told_as_whose_fault_it_is(code: int, kind: type[ToolwitnessError]) -> None:
+    error = sqlite3.OperationalError("it says so")
+    error.sqlite_errorcode = code
+    explanation = explained(error, "calls.db")
+    assert type(explanation) is kind
+    assert "calls.db" in str(explanation)
+    assert explanation.remedy
+
+
+async def test_a_damaged_file_is_called_damaged(filled: Path) -> None:
+    raw = bytearray(filled.read_bytes())
+    raw[4096:] = b"\xff" * (len(raw) - 4096)
+    filled.write_bytes(raw)
+    ledger = SqliteLedger(filled)
+    with pytest.raises(Tampered):
+        await ledger.read()
+    with pytest.raises(Tampered):
+        await ledger.verify()
+    await ledger.close()
+
+
+async def test_a_file_that_was_cut_ends_nobody_in_a_busy_loop(path: Path) -> None:
+    """A follower that was told of more than there is waits for news."""
+    ledger = SqliteLedger(path)
+    await ledger.append("task_1", [opened()])
+    ledger._feed.head = 9
+    follower = asyncio.ensure_future(first_batches(ledger.follow(), until=2))
+    await ledger.read()
+    await ledger.append("task_1", [proposed()])
+    assert await asyncio.wait_for(follower, 60) == [1, 2]
+    await ledger.close()
