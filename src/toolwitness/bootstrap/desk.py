@@ -303,14 +303,16 @@ class Desk:
         """Recompute everything from the events and name every place that does not agree; empty when all is good."""
         return await self.ledger.verify()
 
-    def asgi(self, *, authenticate: "Authenticate | None" = None) -> Callable[..., Awaitable[None]]:
+    def asgi(self, *, authenticate: "Authenticate | None" = None, secret: str = "") -> Callable[..., Awaitable[None]]:
         """Give an ASGI app with the API, the live stream and the console page, to mount or to serve on its own.
 
-        ``authenticate`` takes the request's headers and gives an ``Actor`` or ``None``. Without it nothing is readable.
+        ``authenticate`` takes the request (Starlette's) and gives an ``Actor`` or ``None``; it may be async. Without it nothing is readable.
+        ``secret`` makes the token with which our page proves that a change comes from it; several worker processes behind one address need
+        the same one, and pages that outlive a restart too.
         """
         from toolwitness.server.app import create_app  # noqa: PLC0415 - only those who serve pay for it
 
-        return create_app(self.place, self.register, authenticate=authenticate, start=self.start)
+        return create_app(self.place, self.register, authenticate=authenticate, secret=secret.encode(), start=self.start)
 
 
 def _actor(by: Actor | str) -> Actor:

@@ -6,9 +6,8 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
-from toolwitness.core.errors import ToolwitnessError
 from toolwitness.server import openapi, pages, problems, reading, writing
 from toolwitness.server.access import Authenticate, Gate, LoopbackLogin
 from toolwitness.server.live import Live
@@ -53,6 +52,7 @@ class App:
         self.live = live
         self._gate = gate
         self._start = start
+        self._answer = problems.Unforeseen(self._started)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; what nobody foresaw is answered too, and logged."""
@@ -62,24 +62,18 @@ class App:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1003})
             return
-        handler: ASGIApp = problems.Unforeseen(self._stream if _path(scope) == "/api/stream" else self.api)
-        try:
-            if self._start is not None:
-                await self._start()
-        except ToolwitnessError as error:
-            await problems.as_problem(error)(scope, receive, send)
-            return
-        await handler(scope, receive, send)
+        await self._answer(scope, receive, send)
+
+    async def _started(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._start is not None:
+            await self._start()
+        await (self._stream if _path(scope) == "/api/stream" else self.api)(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
-        try:
-            if request.method != "GET":
-                raise problems.Refused(405, "http", "Method Not Allowed")
-            actor = await self._gate.actor(request)
-        except problems.Refused as refusal:
-            await refusal.answer()(scope, receive, send)
-            return
+        if request.method != "GET":
+            raise problems.Refused(405, "http", "Method Not Allowed")
+        actor = await self._gate.actor(request)
         query = QueryParams(scope.get("query_string", b""))
         cursor = request.headers.get("last-event-id") or query.get("cursor", "")
         await self.live.serve(receive, send, actor=actor, cursor=cursor, task_id=query.get("task", ""))

@@ -174,8 +174,8 @@ _STREAM: Final[Schema] = {
     "summary": "Follow what is recorded (Server-Sent Events)",
     "operationId": "stream",
     "description": (
-        'Events: `card` (a Card), `task` (a TaskCard without its cards), `row` (a TaskRow), `inbox` (`{"waiting": n}`), and `resync`, which '
-        "asks for a fresh snapshot. Each is the whole thing as it is now; `version` tells the newer one. `id` is an opaque cursor."
+        'Events: `card` (a Card), `task` (a TaskCard without its cards), `row` (a TaskRow), `inbox` (`{"waiting": n}`), and `resync`, '
+        "which asks for a fresh snapshot. Each is the whole thing as it is now; `version` tells the newer one. `id` is an opaque cursor."
     ),
     "parameters": [
         _parameter("task", "query", "Follow this task only."),

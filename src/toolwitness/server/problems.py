@@ -7,6 +7,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolwitness.contract.encode import encode
 from toolwitness.core.errors import (
@@ -78,19 +79,12 @@ def as_problem(error: ToolwitnessError) -> Response:
 def install(app: FastAPI) -> None:
     """Answer every error of ``app`` with a problem document."""
 
-    @app.exception_handler(ToolwitnessError)
-    async def _ours(_request: Request, error: ToolwitnessError) -> Response:
-        return as_problem(error)
+    async def known(_request: Request, error: Exception) -> Response:
+        return answer_to(error) or problem(500, "This could not be done", code="unforeseen")
 
-    @app.exception_handler(Refused)
-    async def _refused(_request: Request, error: Refused) -> Response:
-        return error.answer()
-
-    @app.exception_handler(HTTPException)
-    async def _http(_request: Request, error: HTTPException) -> Response:
-        answer = problem(error.status_code, str(error.detail), code="http")
-        answer.headers.update(error.headers or {})
-        return answer
+    for kind in (ToolwitnessError, Refused, HTTPException):
+        app.add_exception_handler(kind, known)
+    app.add_middleware(Unforeseen)
 
     @app.exception_handler(RequestValidationError)
     async def _shape(_request: Request, error: RequestValidationError) -> Response:
@@ -102,27 +96,42 @@ def install(app: FastAPI) -> None:
         )  # fmt: skip  # facts in lines
 
 
+def answer_to(error: Exception) -> Response | None:
+    """Give the problem document for an error that is an answer; ``None`` for one that nobody foresaw."""
+    if isinstance(error, ToolwitnessError):
+        return as_problem(error)
+    if isinstance(error, Refused):
+        return error.answer()
+    if isinstance(error, HTTPException):
+        answer = problem(error.status_code, str(error.detail), code="http")
+        answer.headers.update(error.headers or {})
+        return answer
+    return None
+
+
 class Unforeseen:
     """Answers an error that nobody foresaw with a problem document that tells nothing of it, and logs it for those who run the server."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         """Stand in front of ``app``."""
         self._app = app
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
         begun = False
 
-        async def noting(message: Any) -> None:
+        async def noting(message: Message) -> None:
             nonlocal begun
             begun = True
             await send(message)
 
         try:
             await self._app(scope, receive, noting)
-        except Exception:
+        except Exception as error:
             if begun or scope["type"] != "http":
                 raise
-            _log.exception("%s %s could not be answered", scope.get("method"), scope.get("path"))
-            answer = problem(500, "This could not be done", code="unforeseen", remedy="The server's log says why.")
+            answer = answer_to(error)
+            if answer is None:
+                _log.exception("%s %s could not be answered", scope.get("method"), scope.get("path"))
+                answer = problem(500, "This could not be done", code="unforeseen", remedy="The server's log says why.")
             await answer(scope, receive, send)

@@ -1,5 +1,7 @@
 """The routes that record something: decisions of people, and observations of registered sources."""
 
+from functools import partial
+
 from fastapi import FastAPI, Request
 from pydantic import ValidationError
 from starlette.responses import Response
@@ -14,6 +16,7 @@ from toolwitness.ports import Draft, Recorded
 from toolwitness.server.actions import ActionBody, perform
 from toolwitness.server.answers import Id, Json, Writer
 from toolwitness.server.body import json_body
+from toolwitness.server.repeats import Repeats
 from toolwitness.service import views
 from toolwitness.service.record import Register, record_observations
 from toolwitness.service.workplace import Workplace
@@ -21,12 +24,14 @@ from toolwitness.service.workplace import Workplace
 
 def add(api: FastAPI, place: Workplace, register: Register) -> None:
     """Add what records something."""
+    repeats = Repeats(place)
 
     @api.post("/api/invocations/{invocation_id}/actions/{action}", summary="Decide: one action on one invocation", operation_id="act")
     async def act(request: Request, invocation_id: Id, action: Id, actor: Writer) -> Response:
         body = read_action(await json_body(request))
         await views.require_visible(place, invocation_id, actor)
-        receipt = await perform(place, invocation_id, action, actor, body)
+        command = partial(perform, place, invocation_id, action, actor, body)
+        receipt = await repeats.once(actor, invocation_id, action, body.request_id, command)
         document = await views.document(place, receipt.record.id, actor)
         return Json({"accepted": True, "recorded": [str(r.event.ref) for r in receipt.recorded], "document": document})
 

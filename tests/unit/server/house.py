@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -36,17 +35,20 @@ def by_header(request: Request) -> tw.Actor | None:
 async def serve(app: Any, *, port: int = 0) -> AsyncIterator[str]:
     """Serve an ASGI app until the block is left; gives its address."""
     listener = socket.create_server(("127.0.0.1", port), reuse_port=False)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
+    config.load()
     server = uvicorn.Server(config)
-    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # the signals belong to the test run
-    running = asyncio.create_task(server.serve(sockets=[listener]))
+    server.lifespan = config.lifespan_class(config)
+    await server.startup(sockets=[listener])
     try:
-        await until(lambda: server.started or running.done())
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        server.should_exit = True
-        await running
-        listener.close()
+        # What ``Server.shutdown`` does, without its tenths of a second.
+        for listening in server.servers:
+            listening.close()
+        for connection in list(server.server_state.connections):
+            connection.shutdown()
+        await until(lambda: not server.server_state.connections and not server.server_state.tasks)
 
 
 async def until(holds: Callable[[], Any], *, patience_seconds: float = 20.0) -> Any:
@@ -68,6 +70,7 @@ class House:
     app: App
     base: str
     clients: dict[str, httpx.AsyncClient] = field(default_factory=dict)
+    arriving: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def bare(self, **headers: str) -> httpx.AsyncClient:
         """Give a client that says nothing of itself but ``headers``."""
@@ -78,10 +81,10 @@ class House:
 
     async def of(self, person: str) -> httpx.AsyncClient:
         """Give the client of a person, with the token that the page would have given."""
-        if person not in self.clients:
-            client = httpx.AsyncClient(base_url=self.base, headers={"X-Person": person}, timeout=30)
-            self.clients[person] = client
-            client.headers["X-Toolwitness-CSRF"] = (await client.get("/api/session")).json()["csrf"]
+        async with self.arriving:
+            if person not in self.clients:
+                client = self.clients[person] = httpx.AsyncClient(base_url=self.base, headers={"X-Person": person}, timeout=30)
+                client.headers["X-Toolwitness-CSRF"] = (await client.get("/api/session")).json()["csrf"]
         return self.clients[person]
 
     async def act(self, person: str, invocation_id: str, action: str, **body: Any) -> httpx.Response:
@@ -100,9 +103,9 @@ async def a_house(url: str = "memory:", *, authenticate: Any = by_header, **opti
             try:
                 yield house
             finally:
+                await app.live.close()
                 for client in house.clients.values():
                     await client.aclose()
-                await app.live.close()
 
 
 @dataclass
