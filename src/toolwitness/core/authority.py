@@ -44,7 +44,7 @@ def _approval_requested(record: InvocationRecord, event: Event, at: str) -> None
     waiting = record.open_approval
     if waiting is not None:
         waiting.answer = Answer("superseded", "policy", event.ref, at, f"{event.data['approval_id']} took its place")
-    running = bool(record.starts) or record.state in EXECUTING
+    running = record.state in EXECUTING
     record.approvals.append(Approval(event.data["approval_id"], event.data, event.ref, at, inputs=record.inputs, gates_start=not running))
     for code in (Code.APPROVAL_INVALIDATED, Code.APPROVED_NOT_QUEUED):
         record.findings.pop(code, None)

@@ -71,6 +71,38 @@ def test_a_permit_that_names_the_inputs_that_stand_is_claimed() -> None:
     assert record_of(*GRANTED, event(Kind.CLAIMED, inputs_digest="digest-of-inputs")).claim is not None
 
 
+@pytest.mark.parametrize(
+    ("bound", "shown"), [(None, None), (None, "digest-of-inputs"), ("digest-of-inputs", None), ("digest-of-inputs", "digest-of-inputs")]
+)
+def test_a_grant_that_contradicts_nothing_counts(bound: str | None, shown: str | None) -> None:
+    record = record_of(governed(), event(Kind.APPROVAL_REQUESTED, inputs_digest=bound), event(Kind.GRANTED, inputs_digest=shown))
+    assert record.granted
+    assert record.approvals[0].answer is not None
+    assert record.approvals[0].answer.reason == ""
+
+
+def test_an_approval_that_was_asked_for_before_any_inputs_were_seen_can_be_granted() -> None:
+    record = record_of(event(Kind.APPROVAL_REQUESTED), event(Kind.GRANTED))
+    assert record.granted
+    late = record_of(event(Kind.APPROVAL_REQUESTED), proposed(), event(Kind.GRANTED))
+    assert late.granted
+
+
+def test_a_call_of_which_only_the_acceptance_was_seen_can_be_claimed_for_whatever_inputs_it_has() -> None:
+    assert record_of(event(Kind.ACCEPTED), event(Kind.CLAIMED, inputs_digest="digest-of-inputs")).claim is not None
+
+
+def test_who_claimed_first_is_told_with_the_time() -> None:
+    record = record_of(*GRANTED, event(Kind.CLAIMED, time="2026-11-30T10:00:00Z"))
+    assert refused(record, event(Kind.CLAIMED)) == "already-claimed: permit prm_1 was claimed at 2026-11-30T10:00:00Z"
+
+
+def test_a_start_of_another_attempt_closes_the_door_too_and_loosens_no_question() -> None:
+    record = record_of(governed(), event(Kind.STARTED, attempt=2), event(Kind.APPROVAL_REQUESTED))
+    assert refused(record, event(Kind.CLAIMED)) == "already-started: this attempt was seen to start; a second body would run"
+    assert record.ungranted is record.approvals[0]
+
+
 def test_accepted_by_a_scheduler_before_a_worker_claims_is_no_start() -> None:
     record = record_of(governed(), event(Kind.ACCEPTED))
     assert judge(record, event(Kind.CLAIMED)).verdict is Verdict.NOTED

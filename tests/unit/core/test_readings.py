@@ -391,6 +391,51 @@ def test_a_running_call_waits_no_more_once_it_is_answered(asked: Event, answered
     assert Code.WAITING_FOR_PERSON not in record.findings
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        (event(Kind.INPUT_REQUIRED, expires_at="2026-11-30T11:00:00Z"), event(Kind.INPUT_REQUIRED)),
+        (event(Kind.INPUT_REQUIRED, expires_at="2026-11-30T11:00:00Z"), event(Kind.INPUTS_ACCEPTED)),
+        (event(Kind.APPROVAL_REQUESTED, expires_at="2026-11-30T11:00:00Z"), event(Kind.APPROVAL_REQUESTED, approval_id="apr_2")),
+        (event(Kind.APPROVAL_REQUESTED, expires_at="2026-11-30T11:00:00Z"), event(Kind.GRANTED)),
+    ],
+    ids=["asked anew", "supplied", "another question", "granted"],
+)
+@pytest.mark.parametrize("state", [State.PROPOSED, State.RUNNING])
+def test_a_deadline_ends_with_the_question_that_it_belongs_to(asked: tuple[Event, Event], state: State) -> None:
+    assert record_of(*path_to(state), asked[0]).deadlines != {}
+    assert record_of(*path_to(state), *asked).deadlines == {}
+
+
+@pytest.mark.parametrize("state", [State.QUEUED, *RUNS])
+def test_what_was_asked_for_in_the_middle_of_a_run_is_not_asked_for_after_its_deadline(state: State) -> None:
+    record = record_of(*path_to(state), event(Kind.INPUT_REQUIRED), event(Kind.DEADLINE_ELAPSED, deadline="input"))
+    assert (record.state, record.input_request) == (state, None)
+
+
+def test_what_was_asked_for_in_vain_before_dispatch_is_still_shown() -> None:
+    record = record_of(*path_to(State.AWAITING_INPUT), event(Kind.DEADLINE_ELAPSED, deadline="input"))
+    assert record.input_request is not None
+
+
+def test_a_deadline_that_passed_in_the_middle_of_a_run_is_no_longer_shown_and_leaves_other_questions_alone() -> None:
+    record = record_of(
+        *path_to(State.RUNNING),
+        event(Kind.INPUT_REQUIRED, expires_at="2026-11-30T11:00:00Z"),
+        event(Kind.APPROVAL_REQUESTED, expires_at="2026-11-30T10:30:00Z"),
+        event(Kind.DEADLINE_ELAPSED, deadline="approval"),
+    )
+    assert record.deadlines == {"input": "2026-11-30T11:00:00Z"}
+    assert record.input_request is not None
+    judge(record, event(Kind.DEADLINE_ELAPSED, deadline="input"))
+    assert (record.deadlines, record.input_request) == ({}, None)
+
+
+def test_an_approval_asked_for_under_a_live_lease_gates_no_start_either() -> None:
+    record = record_of(*path_to(State.QUEUED), event(Kind.HEARTBEAT), event(Kind.APPROVAL_REQUESTED))
+    assert (record.state, record.ungranted) == (State.RUNNING, None)
+
+
 def test_one_answer_of_two_leaves_it_waiting() -> None:
     record = record_of(*path_to(State.RUNNING), event(Kind.INPUT_REQUIRED), event(Kind.APPROVAL_REQUESTED), event(Kind.GRANTED))
     assert Code.WAITING_FOR_PERSON in record.findings

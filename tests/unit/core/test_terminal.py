@@ -110,6 +110,14 @@ def test_while_a_body_is_still_running_its_cancellation_can_be_open_whatever_the
 
 
 @pytest.mark.parametrize("kind", [Kind.SUCCEEDED, Kind.FAILED])
+def test_a_body_that_reported_its_end_runs_no_more_and_one_that_reports_it_late_neither(kind: Kind) -> None:
+    assert not record_of(*path_to(State.RUNNING), event(kind)).still_running
+    expired = in_state(State.EXPIRED)
+    judge(expired, event(kind))
+    assert not expired.still_running
+
+
+@pytest.mark.parametrize("kind", [Kind.SUCCEEDED, Kind.FAILED])
 def test_the_same_end_from_another_source_is_no_conflict_and_from_the_same_source_is_one(kind: Kind) -> None:
     record = record_of(*path_to(State.RUNNING), event(kind))
     judge(record, event(kind, source="wire"))
