@@ -171,8 +171,21 @@ def fields_of(event: Event) -> dict[str, Any]:
         out["origin"] = event.origin._value_
     if event.caused_by:
         out["caused_by"] = event.caused_by
-    out |= {name: text for name, text in zip(_TEXTS, _texts_of(event), strict=True) if text}
+    _add_texts(event, out)
     return out
+
+
+def _add_texts(event: Event, out: dict[str, Any]) -> None:
+    if event.tenant:
+        out["tenant"] = event.tenant
+    if event.adapter:
+        out["adapter"] = event.adapter
+    if event.raw_ref:
+        out["raw_ref"] = event.raw_ref
+    if event.refusal:
+        out["refusal"] = event.refusal
+    if event.once_key:
+        out["once_key"] = event.once_key
 
 
 def event_of(body: bytes) -> Event:
@@ -251,12 +264,9 @@ def _value(said: Event, name: str, draft: Draft, given: dict[str, Any], salts: S
 
 def _check(event: Event) -> None:
     """Refuse an event whose own fields are not of their types."""
-    for name, text in (("kind", event.kind), ("source", event.source), ("id", event.id), ("task_id", event.task_id)):
-        if type(text) is not str or not text:
-            _refuse(f"/{name}", text, "a text that is not empty")
-    for name, text in zip(_TEXTS, _texts_of(event), strict=True):
-        if type(text) is not str:
-            _refuse(f"/{name}", text, "a text")
+    whole = event.kind and event.source and event.id and event.task_id
+    if not whole or {type(text) for text in _texts_of(event)} != _ONLY_TEXT:
+        _refuse_text(event)
     for name, text in (("invocation_id", event.invocation_id), ("time", event.time)):
         if text is not None and (type(text) is not str or not text):
             _refuse(f"/{name}", text, "a text that is not empty, or none at all")
@@ -266,6 +276,15 @@ def _check(event: Event) -> None:
     for place, cause in enumerate(event.caused_by):
         if type(cause) is not str:
             _refuse(f"/caused_by/{place}", cause, "an evidence reference")
+
+
+def _refuse_text(event: Event) -> None:
+    """Name the text that is none, or that is empty and must not be."""
+    for name, text in zip(_TEXTS, _texts_of(event), strict=True):
+        if type(text) is not str:
+            _refuse(f"/{name}", text, "a text")
+        if not text and name in _NOT_EMPTY:
+            _refuse(f"/{name}", text, "a text that is not empty")
 
 
 def _member(members: Mapping[str, Any], word: Any, place: str) -> Any:
@@ -278,5 +297,7 @@ def _refuse(place: str, found: Any, wanted: str) -> NoReturn:
 
 _OWNERS: Final = {owner.value: owner for owner in Owner}
 _ORIGINS: Final = {origin.value: origin for origin in Origin}
-_TEXTS: Final = ("tenant", "adapter", "raw_ref", "refusal", "once_key")
+_NOT_EMPTY: Final = ("kind", "source", "id", "task_id")
+_TEXTS: Final = (*_NOT_EMPTY, "tenant", "adapter", "raw_ref", "refusal", "once_key")
 _texts_of: Final = attrgetter(*_TEXTS)
+_ONLY_TEXT: Final = {str}

@@ -27,7 +27,8 @@ _READ: Final = ", ".join(
     f"events.{c}"
     for c in ("position", "task_sequence", "recorded_time", "verdict", "reason", "state", "basis", "row", "hash", "body", "invocation")
 )
-_LARGEST: Final = 64
+_LARGEST: Final = 32
+"""Rows in one statement; with 17 columns this stays below the 999 parameters that older versions of SQLite take."""
 _STATES: Final = {state.value: state for state in State}
 _VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
 
