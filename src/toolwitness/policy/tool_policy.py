@@ -146,8 +146,8 @@ class ToolPolicy:
 
 
 def unknown_tool(tool: str) -> ToolPolicy:
-    """Give the most restrictive policy, for a tool that nobody has declared."""
-    return ToolPolicy(tool=tool)
+    """Give the most restrictive policy, for a tool that nobody has declared, or of which not even the name is recorded."""
+    return ToolPolicy(tool=tool if tool.strip() else "(not recorded)")
 
 
 def objection_to(actor: Actor, eligible: Iterable[str], *, proposer: str) -> str:

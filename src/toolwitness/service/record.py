@@ -13,6 +13,7 @@ from toolwitness.core.evidence import KINDS, Kind
 from toolwitness.core.states import Owner
 from toolwitness.core.verdicts import Actor
 from toolwitness.ports import Draft, Recorded, TaskView
+from toolwitness.service.board import tenant_of
 from toolwitness.service.workplace import Workplace
 
 OBSERVABLE: frozenset[str] = frozenset(kind for kind, spec in KINDS.items() if set(spec.owners) & {Owner.RUNTIME, Owner.PRESENTATION})
@@ -109,7 +110,7 @@ async def record_observations(place: Workplace, register: Register, drafts: Sequ
 
 def _where_it_belongs(batch: Sequence[Draft], tenant: str, view: TaskView) -> Sequence[Draft]:
     """Give the batch as it is for a task that is new or its tenant's own, and what may be kept of it for another's."""
-    owner = view.task.tenant if view.sequence else tenant
+    owner = tenant_of(view.task, view.records) if view.sequence else tenant
     return batch if owner == tenant else [_of_a_stranger(draft, owner) for draft in batch]
 
 
