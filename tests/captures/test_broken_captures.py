@@ -64,7 +64,7 @@ async def test_a_broken_line_is_reported_and_the_rest_is_read() -> None:
 
 
 async def test_a_file_without_one_readable_line_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="No line of broken.jsonl"):
+    with pytest.raises(InvalidInput, match="No line of"):
         await replayed([b"\x00\x01", b"[1, 2]"], "pydantic-ai")
 
 
@@ -94,7 +94,12 @@ async def test_a_word_that_the_table_does_not_have_is_reported_and_claims_nothin
 
 
 NONSENSE = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 2**70) | st.floats() | st.text(max_size=8) | st.sampled_from(["call_book_1", "success", "\ud800"]),
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 2**70)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["call_book_1", "success", "\ud800"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
@@ -137,9 +142,7 @@ async def test_whatever_a_stranger_writes_nothing_is_raised_and_the_record_stays
     clock = RecordingClock()
     ledger = MemoryLedger(now=clock.now)
 
-    result = await replay(
-        lines, reader=reader_for(format_name, "capture:x"), ledger=ledger, clock=clock, file="x", format_name=format_name
-    )
+    result = await replay(lines, reader=reader_for(format_name, "capture:x"), ledger=ledger, clock=clock, file="x", format_name=format_name)
 
     assert json.loads(json.dumps(result))["format"] == format_name
     assert await ledger.verify() == []

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from toolwitness.adapters.pydantic_ai import TABLE
 from toolwitness.bootstrap.replay import replay_file
 from toolwitness.testing.allowed import pydantic_ai
 from toolwitness.testing.scoring import Score, score
@@ -65,6 +66,19 @@ async def test_every_row_is_mapped_or_says_why_it_is_not(path: Path) -> None:
     unexplained = [one for one in result["unmapped"] if "names no call" not in one["why"]]
 
     assert unexplained == []
+
+
+async def test_every_event_says_what_its_row_of_the_table_says() -> None:
+    table = {word.word: {str(kind) for kind in word.says} for word in TABLE}
+
+    unsaid = set()
+    for path in CAPTURES:
+        for event in (await replay_file(path, format_of(path), relative_to=ROOT))["events"]:
+            row, kind = event["adapter"].split("#")[1], event["type"].removeprefix("toolcall.")
+            if kind not in table.get(row, ()):
+                unsaid.add((row, kind))
+
+    assert unsaid == set()
 
 
 async def test_replaying_a_capture_twice_says_the_same_twice() -> None:

@@ -13,7 +13,7 @@ from pydantic_ai.toolsets import function as toolset_module
 from pydantic_ai.ui import _event_stream
 from pydantic_ai.ui.vercel_ai import response_types
 
-from toolwitness.adapters.pydantic_ai import HookReader, mapping, native
+from toolwitness.adapters.pydantic_ai import mapping, native
 from toolwitness.core.evidence import KINDS
 
 HEADS = {word.word.split(" ")[0] for word in mapping.TABLE}
@@ -82,16 +82,3 @@ def test_every_word_of_the_table_says_kinds_that_there_are_and_says_by_what() ->
     assert [word.word for word in mapping.TABLE if not word.by] == []
     assert {str(kind) for word in mapping.TABLE for kind in word.says} - KINDS.keys() == set()
     assert len({word.word for word in mapping.TABLE}) == len(mapping.TABLE)
-
-
-def test_every_mapping_row_that_an_event_names_is_a_row_of_the_table() -> None:
-    reader = HookReader("capture:x")
-    rows = [
-        {"seq": 1, "src": "runtime", "kind": "PartEndEvent", "event": {"part": {"tool_name": "t", "args": "{}", "tool_call_id": "c"}}},
-        {"seq": 2, "src": "runtime", "kind": "hook.START", "event": {"id": "c", "args": {}}},
-        {"seq": 3, "src": "runtime", "kind": "hook.RETURNED", "event": {"id": "c", "result": 1}},
-    ]
-
-    named = {draft.event.adapter for row in rows for draft in reader.feed(row)}
-
-    assert {name.split("#")[1] for name in named} - {word.word for word in mapping.TABLE} == {"capture"}

@@ -27,10 +27,45 @@ class Word:
     """What it does not say, though one might read it so."""
 
 
+_ENDINGS: Final = {
+    "success": (
+        (K.SUCCEEDED,), "outcome success, unless its content is one of the framework's own texts", "a start; a check of the result",
+    ),
+    "success, again": ((K.STARTED, K.SUCCEEDED), "a second result after the call was taken up a second time", ""),
+    "not executed": ((K.CLOSED,), "the framework's own text, with outcome success: a final result was already processed", ""),
+    "answered": (
+        (K.INPUT_SUPPLIED, K.CLOSED), "the call was not run and a person was asked: the answer is the result", "who answered",
+    ),
+    "supplied": ((K.SUCCEEDED,), "the call was not run and another executor was asked: its result came from outside", "who ran it"),
+    "failed": (
+        (K.STARTED, K.FAILED), "outcome failed or retried, retry.cause; a start only of a second run", "a stable category of its own",
+    ),
+    "refused": ((K.INPUTS_REJECTED,), "args_valid false before it, or cause unknown_tool or unavailable_tool", ""),
+    "timed out": (
+        (K.STARTED, K.DEADLINE_ELAPSED), "the framework's own text: Timed out after N seconds.",
+        "whether the body ended: a thread runs on and its effect may land later",
+    ),
+    "denied": (
+        (K.DENIED, K.CLOSED), "outcome denied; the denial itself only where an approval was seen to be asked for", "who decided, and when",
+    ),
+    "interrupted": (
+        (K.WAITER_RELEASED,), "the framework's own text or outcome for a call of a run that is over", "anything about the body",
+    ),
+}  # fmt: skip  # one ending after the other
+"""How a result can be read, whatever word it came with."""
+_ALL: Final = tuple(_ENDINGS)
+
+
+def _results(word: str, *endings: str) -> tuple[Word, ...]:
+    """Give the rows of one word for results."""
+    return tuple(Word(f"{word} {ending}", *_ENDINGS[ending]) for ending in endings)
+
+
 NATIVE: Final = (
+    Word("capture", (K.TASK_OPENED,), "the file: its calls are one task"),
     Word("PartStartEvent", (), "the model begins to write a part", "arguments may be cut off at any moment; nothing is proposed yet"),
     Word("PartDeltaEvent", (), "the model writes on", "as above"),
-    Word("PartEndEvent", (K.PROPOSED,), "part_kind tool-call: tool_name, args, tool_call_id", "purpose, consequence, owner"),
+    Word("PartEndEvent", (K.PROPOSED, K.CLOSED), "a tool call; closes the refused call that it corrects", "purpose, consequence, owner"),
     Word("PartEndEvent other", (), "text, thinking, files, compaction: no tool call"),
     Word(
         "FunctionToolCallEvent", (K.PROPOSED,), "a call whose part was not streamed",
@@ -54,29 +89,8 @@ NATIVE: Final = (
         "DeferredToolResultsEvent", (K.GRANTED, K.DENIED, K.INPUTS_EDITED, K.INPUT_SUPPLIED),
         "results.approvals, override_args, answered_by", "given only where a handler answers inside the run",
     ),
-    Word("FunctionToolResultEvent success", (K.SUCCEEDED,), "outcome, content, timestamp", "a start; the validation of the result"),
-    Word("FunctionToolResultEvent success, again", (K.STARTED, K.SUCCEEDED), "a second result after the call was taken up a second time"),
-    Word("FunctionToolResultEvent not executed", (K.CLOSED,), "the framework's own text: a final result was already processed"),
-    Word(
-        "FunctionToolResultEvent answered", (K.INPUT_SUPPLIED, K.CLOSED),
-        "args_valid null after a question: a person's answer is the result",
-    ),
-    Word(
-        "FunctionToolResultEvent supplied", (K.SUCCEEDED,), "args_valid null after an external call: its result came from outside",
-        "who ran it",
-    ),
-    Word("FunctionToolResultEvent failed", (K.FAILED,), "outcome failed or retried, retry.cause", "a stable category of its own"),
-    Word("FunctionToolResultEvent refused", (K.INPUTS_REJECTED,), "args_valid false, or cause unknown_tool or unavailable_tool"),
-    Word(
-        "FunctionToolResultEvent timed out", (K.STARTED, K.DEADLINE_ELAPSED), "the framework's own text: Timed out after N seconds.",
-        "whether the body ended: a thread runs on and its effect may land later",
-    ),
-    Word("FunctionToolResultEvent denied", (K.DENIED, K.CLOSED), "outcome denied", "who, and when it was decided"),
-    Word(
-        "FunctionToolResultEvent interrupted", (K.WAITER_RELEASED,), "outcome interrupted: made up by the repair of a history",
-        "anything about the body",
-    ),
-    Word("OutputToolResultEvent", (K.SUCCEEDED,), "the final answer was taken"),
+    *_results("FunctionToolResultEvent", *_ALL),
+    *_results("OutputToolResultEvent", "success", "success, again", "not executed", "refused", "failed"),
     Word("CustomEvent", (K.PROGRESS,), "any event that a tool emitted: stamped with tool_call_id", "a start before the first of them"),
     Word(
         "AgentRunResultEvent", (K.APPROVAL_REQUESTED, K.INPUT_REQUIRED, K.CLOSED),
@@ -100,7 +114,7 @@ HOOK: Final = (
     Word("hook.RETURNED", (K.SUCCEEDED,), "the handler returned", "an absolute time"),
     Word("hook.RAISED", (K.FAILED,), "the handler raised", "whether it was a time-out: only its text says so"),
     Word("hook.RAISED timed out", (K.DEADLINE_ELAPSED,), "the framework's own text: Timed out after N seconds.", "whether the body ended"),
-    Word("hook.RAISED a pause", (), "ApprovalRequired or CallDeferred: the request itself follows"),
+    Word("hook.RAISED a pause", (K.PART_COMPLETED,), "ApprovalRequired or CallDeferred: the request itself follows"),
     Word("hook.CANCELLED", (K.WAITER_RELEASED,), "the handler's await was cancelled", "whether the body ended: it may be a thread"),
 )
 """What a capability saw from inside (``--format pydantic-ai-recorder``)."""
@@ -108,19 +122,14 @@ HOOK: Final = (
 AGUI: Final = (
     Word("agui:TOOL_CALL_START", (), "the model begins a call"),
     Word("agui:TOOL_CALL_ARGS", (), "the model writes arguments"),
-    Word("agui:TOOL_CALL_END", (K.PROPOSED,), "the arguments are complete", "a start, or any end: the model has finished writing"),
-    Word(
-        "agui:TOOL_CALL_RESULT", (K.SUCCEEDED,), "only in a stream that marks other outcomes, and with no mark after it",
-        "the outcome itself",
-    ),
-    Word(
-        "agui:TOOL_CALL_RESULT marked", (K.FAILED, K.CLOSED, K.INPUTS_REJECTED, K.DEADLINE_ELAPSED, K.WAITER_RELEASED),
-        "the outcome in the REASONING_ENCRYPTED_VALUE that follows",
-    ),
+    Word("agui:TOOL_CALL_END", (K.PROPOSED, K.CLOSED), "the arguments are complete", "a start, or any end: the model has finished writing"),
+    Word("agui:TOOL_CALL_RESULT", (), "itself nothing: the outcome may follow in the next row", "the outcome, in streams before 0.1.11"),
+    *_results("agui:TOOL_CALL_RESULT", "success", "success, again", "not executed", "answered", "supplied"),
+    *_results("agui:TOOL_CALL_RESULT marked", "failed", "refused", "timed out", "denied", "interrupted"),
     Word("agui:REASONING_ENCRYPTED_VALUE", (), "the outcome of the result before it"),
     Word("agui:RUN_FINISHED interrupt", (K.APPROVAL_REQUESTED,), "outcome.interrupts", "a deadline: expiresAt is never set"),
     Word("agui:RUN_FINISHED pending", (K.INPUT_REQUIRED,), "outcome.pendingToolCallIds"),
-    Word("agui:RUN_FINISHED", (), "the run ended"),
+    Word("agui:RUN_FINISHED", (K.CLOSED,), "the run ended; refused calls that the model did not make again are closed"),
     Word(
         "agui:RUN_ERROR", (K.WAITER_RELEASED,), "the run ended by an error", "which call raised it: all open ones are marked failed alike",
     ),
@@ -158,21 +167,17 @@ AGUI: Final = (
 VERCEL: Final = (
     Word("vercel:tool-input-start", (), "the model begins a call"),
     Word("vercel:tool-input-delta", (), "the model writes arguments"),
-    Word("vercel:tool-input-available", (K.PROPOSED,), "input: complete and valid", "a start"),
+    Word("vercel:tool-input-available", (K.PROPOSED, K.CLOSED), "input: complete and valid", "a start"),
     Word("vercel:tool-input-available resumed", (K.GRANTED,), "a call that waited for an approval is taken up again", "who approved"),
-    Word("vercel:tool-input-error", (K.PROPOSED, K.INPUTS_REJECTED), "input and errorText"),
+    Word("vercel:tool-input-error", (K.PROPOSED, K.INPUTS_REJECTED, K.CLOSED), "input and errorText"),
     Word("vercel:tool-approval-request", (K.APPROVAL_REQUESTED,), "approvalId, toolCallId", "a deadline, who may approve"),
-    Word("vercel:tool-output-denied", (K.CLOSED,), "toolCallId", "who denied, and why"),
-    Word(
-        "vercel:tool-output-available", (K.SUCCEEDED,), "output, unless it is one of the framework's own texts",
-        "the outcome: a cancelled call is written with the same word",
-    ),
-    Word("vercel:tool-output-available interrupted", (K.WAITER_RELEASED,), "the framework's own text for a call without a result"),
-    Word("vercel:tool-output-error", (K.FAILED,), "errorText", "failed, retried and interrupted by a sibling's error are one word"),
+    *_results("vercel:tool-output-available", "success", "success, again", "not executed", "answered", "supplied", "denied", "interrupted"),
+    *_results("vercel:tool-output-error", "failed", "refused", "timed out", "interrupted"),
+    *_results("vercel:tool-output-denied", "denied"),
     Word("vercel:abort", (K.WAITER_RELEASED,), "the run was cancelled"),
     Word("vercel:error", (K.WAITER_RELEASED,), "the run ended by an error", "which call raised it"),
     Word("vercel:start", (), "a run begins"),
-    Word("vercel:finish", (), "the run ended"),
+    Word("vercel:finish", (K.CLOSED,), "the run ended; refused calls that the model did not make again are closed"),
     Word("vercel:data-…", (), "an event of the application", "the call it belongs to, so it is nobody's progress"),
     Word("vercel:start-step", (), "a step of the model"),
     Word("vercel:finish-step", (), "a step of the model"),
@@ -202,7 +207,8 @@ OUTSIDE: Final = (
     Word("driver deny", (K.DENIED,), "as above", "who decided; the closure is the framework's to record"),
     Word("driver edit", (K.INPUTS_EDITED,), "override_args in the decision"),
     Word("driver other", (), "a new run, a question handed to a handler: no decision on a call"),
-    Word("outcome returned", (K.SUCCEEDED, K.FAILED), "results in the message history that the stream did not carry"),
+    Word("outcome returned", (), "the run ended; results in its message history that the stream did not carry are read as results"),
+    *_results("outcome returned", *_ALL),
     Word("outcome raised", (K.WAITER_RELEASED,), "the run ended by an exception", "what became of any one call"),
     Word("outcome raised max retries", (K.FAILED,), "the framework's own text names the one open call's tool"),
     Word("outcome raised duplicate ids", (K.REFUSED,), "the framework's own text names the ids"),

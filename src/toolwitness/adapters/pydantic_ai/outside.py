@@ -166,6 +166,7 @@ def _history(calls: Calls, event: Event) -> None:
             if part.get("part_kind") != "tool-return" or not calls.known(text(part.get("tool_call_id"))):
                 continue
             result = result_of(part, "outcome returned")
-            seen = any(result.key in call.results for call in calls.known(result.provider_id))
+            known = calls.known(result.provider_id)
+            seen = known[-1].over or any(result.key in call.results for call in known)
             if result.outcome in {"success", "failed", "retried"} and result.key and not seen:
                 results.take_result(calls, result)

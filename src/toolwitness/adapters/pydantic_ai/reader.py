@@ -71,6 +71,9 @@ class Reader:
         seq, at = row.get("seq"), row.get("t")
         line = raw or json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
         self._pen.begin(seq if isinstance(seq, int) else self._line, at if isinstance(at, int | float) else None, line)
+        if kind != "agui:REASONING_ENCRYPTED_VALUE":  # a result and its mark leave the framework in one step: nothing comes between them
+            self._agui.settle()
+            self._report_unclear()
         if source == "driver":
             self._note(kind, outside.driver(self._calls, kind, event))
         elif source == "outcome":
@@ -100,9 +103,6 @@ class Reader:
         self._agui.stream.unclear.clear()
 
     def _runtime(self, kind: str, event: Any) -> None:
-        if kind != "agui:REASONING_ENCRYPTED_VALUE":
-            self._agui.settle()
-            self._report_unclear()
         handler = self._handlers.get(kind) or self._by_shape(kind, event)
         if handler is None:
             self._note(kind, self._why_unmapped(kind))
