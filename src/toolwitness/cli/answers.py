@@ -1,10 +1,13 @@
 """How a command answers: one JSON document or words for a person, and the exit code that fits."""
 
+import codecs
+import io
 import os
 import signal
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import click
@@ -14,6 +17,11 @@ from toolwitness.core.errors import InvalidInput, ToolwitnessError, Unavailable,
 
 _T = TypeVar("_T")
 _JSON: Final = "toolwitness.json"
+_PLAINLY: Final = "toolwitness.plainly"
+_SIGNS: Final = MappingProxyType({
+    "·": "-", "–": "-", "—": "-", "−": "-", "…": "...", "’": "'", "‘": "'", "“": '"', "”": '"', "→": "->", "↳": "->", "×": "x", "≠": "!=",
+    "€": "EUR",
+})  # fmt: skip  # a table reads better than one a line
 
 
 def exit_code(error: ToolwitnessError) -> int:
@@ -52,22 +60,32 @@ def print_json(document: Any) -> None:
 
 
 def say(text: str) -> None:
-    """Say something on standard output, where a command's answer belongs."""
+    """Say something on standard output, where a command's answer belongs, in the encoding that was asked for."""
     with _while_somebody_reads():
-        click.echo(text)
+        sys.stdout.write(f"{text}\n")  # click.echo writes UTF-8 to a terminal that says it speaks ASCII
+        sys.stdout.flush()
 
 
 def note(text: str) -> None:
     """Say something on standard error, where it does not disturb a document."""
     with suppress(BrokenPipeError):
-        click.echo(text, err=True)
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 def prepare_streams() -> None:
-    """Let what the terminal's encoding cannot say go out as its escape: a sign that is missing must not stop a command."""
+    """Let what the terminal's encoding cannot say go out plainly, or as its escape: a sign that is missing must not stop a command."""
+    codecs.register_error(_PLAINLY, _plainly)
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_PLAINLY)
+
+
+def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Write the signs that we set ourselves in ASCII, and every other character as its escape, so that nothing is lost."""
+    if isinstance(error, UnicodeEncodeError) and (plain := _SIGNS.get(error.object[error.start])):
+        return plain, error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 @contextmanager

@@ -101,8 +101,12 @@ async def _watch(db: str, port: int, pace: float, name: str, *, browser: bool) -
         if browser:
             await asyncio.to_thread(webbrowser.open, at.url)
         _, agent = await begin(desk, World(pace=pace))
-        await agent
-        await asyncio.Event().wait()
+        try:
+            await agent
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            note("Closing: every call is asked to stop, and seen to its end.")
+            raise
 
 
 async def _click(db: str, port: int, pace: float, *, as_json: bool) -> None:
