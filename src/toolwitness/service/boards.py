@@ -24,8 +24,12 @@ _MOST_EVENTS: Final = 200_000
 _MOST_BOARDS: Final = 256
 _MAY_WAIT: Final = (State.AWAITING_APPROVAL, State.AWAITING_INPUT, State.QUEUED, *EXECUTING)
 """The states in which a call may ask a person for something; in the first two it nearly always does."""
-_SELDOM: Final = frozenset({Kind.OUTPUT, Kind.PROGRESS, Kind.HEARTBEAT, Kind.PART_COMPLETED, Kind.EFFECT, Kind.CARD_RENDERED})
-"""Kinds that change nothing about who waits for whom, unless they move the state."""
+_OF_WAITING: Final = frozenset({
+    Kind.INPUT_REQUIRED, Kind.INPUTS_ACCEPTED, Kind.INPUTS_REJECTED, Kind.INPUT_SUPPLIED, Kind.INPUTS_EDITED, Kind.APPROVAL_REQUESTED,
+    Kind.APPROVAL_INVALIDATED, Kind.GRANTED, Kind.DENIED, Kind.DISMISSED, Kind.WITHDRAWN, Kind.CLOSED, Kind.DEADLINE_ELAPSED,
+    Kind.ROUTE_CHOSEN,
+})  # fmt: skip  # names
+"""Kinds with which a call begins or ends to wait for a person."""
 
 
 def no_invocation(invocation_id: str) -> UnknownId:
@@ -167,11 +171,13 @@ class Boards:
                 view = await self._place.ledger.task(task_id)
                 self._waiting |= {name: view.records[name].tenant for name in names if view is not None}
         concerned: dict[str, set[str]] = {}
-        for one in batch:
-            name = one.event.invocation_id
-            if name and (one.verdict is Verdict.MOVED or one.event.kind not in _SELDOM):
-                concerned.setdefault(one.event.task_id, set()).add(name)
         tenants: set[str] = set()
+        for one in batch:
+            name, of_waiting = one.event.invocation_id, one.event.kind in _OF_WAITING and one.verdict is not Verdict.REFUSED
+            if name and (of_waiting or one.verdict is Verdict.MOVED):
+                concerned.setdefault(one.event.task_id, set()).add(name)
+            if of_waiting:
+                tenants.add(one.event.tenant)  # even where the count is what it was: it need not be the same calls
         for task_id, names in concerned.items():
             view = await self._place.ledger.task(task_id)
             for name in names:
