@@ -5,6 +5,7 @@ import dataclasses
 import json
 import threading
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from pydantic_ai import Agent, ApprovalRequired, CancellationToken, CustomEvent,
 from pydantic_ai.exceptions import RunCancelled, ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
 
 import toolwitness as tw
 from toolwitness.adapters.pydantic_ai import Recorder
@@ -437,6 +441,80 @@ async def test_a_body_that_asks_for_its_own_approval_goes_on_as_the_same_attempt
     after = (await records(desk))["b"]
     assert entered == [False, True]
     assert (str(after.state), "duplicate-start" in after.findings) == ("succeeded", False)
+
+
+async def test_a_body_that_asked_for_its_own_approval_and_was_denied_has_ended(desk: tw.Desk) -> None:
+    async def book(ctx: RunContext[None], itinerary: str, total: float) -> str:
+        raise ApprovalRequired
+
+    run = asyncio.create_task(agent_of(desk, scripted(BOOK, "done"), book).run("book it"))
+    await desk.deny((await waiting(desk)).id, by=ANN, reason="no")
+    await run
+
+    after = (await records(desk))["b"]
+    assert (str(after.state), after.closure.initiator, after.reconciliation) == ("cancelled", "ann", Reconciliation.UNKNOWN)  # type: ignore[union-attr]
+
+
+class Elsewhere(AbstractToolset[None]):
+    """A tool that runs where we cannot see it, as on an MCP server."""
+
+    @property
+    def id(self) -> str:
+        return "elsewhere"
+
+    async def get_tools(self, ctx: RunContext[None]) -> dict[str, ToolsetTool[None]]:
+        definition = ToolDefinition(name="remote", parameters_json_schema={"type": "object", "properties": {}})
+        return {
+            "remote": ToolsetTool(
+                toolset=self,
+                tool_def=definition,
+                max_retries=1,
+                args_validator=SchemaValidator(core_schema.dict_schema()),
+            )
+        }
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[None], tool: ToolsetTool[None]) -> Any:
+        await asyncio.sleep(60)
+
+
+async def test_what_runs_elsewhere_is_left_and_its_outcome_is_unknown(desk: tw.Desk) -> None:
+    agent = Agent(scripted([("remote", {}, "m")], "done"), toolsets=[Elsewhere()], capabilities=[Recorder(desk)])
+    run = asyncio.create_task(agent.run("go"))
+    found = await until(desk, lambda now: "m" in now and now["m"].state is State.RUNNING)
+    with pytest.raises(tw.NotPermitted, match="cannot be asked to stop"):
+        await desk.request_cancellation(found["m"].id, by=ANN)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+
+    after = (await records(desk))["m"]
+    assert (str(after.state), "outcome-unknown" in after.findings) == ("running", True)
+
+
+async def test_the_same_agent_works_at_a_desk_on_a_file_and_its_record_verifies(tmp_path: Path) -> None:
+    ran: list[Any] = []
+    async with tw.open(str(tmp_path / "calls.db"), sweep_seconds=0.05) as desk:
+        tool = Tool(booking(ran), name="book", requires_approval=True)
+        run = asyncio.create_task(agent_of(desk, scripted(BOOK, "booked"), tool).run("book it"))
+        await desk.approve((await waiting(desk)).id, by=ANN)
+        await run
+
+        assert (str((await records(desk))["b"].state), len(ran)) == ("succeeded", 1)
+        assert await desk.verify() == []
+
+
+async def test_a_tool_that_the_desk_could_run_itself_is_run_by_the_agent_alone(desk: tw.Desk) -> None:
+    ran: list[str] = []
+
+    @desk.tool(consequences=[tw.READ_ONLY])
+    async def flight(origin: str) -> str:
+        ran.append(origin)
+        return "2 flights"
+
+    await agent_of(desk, scripted([("flight", {"origin": "LHR"}, "f")], "done"), flight).run("go")
+
+    record = (await records(desk))["f"]
+    assert (str(record.state), record.claim is not None, ran) == ("succeeded", True, ["LHR"])
 
 
 async def test_an_agent_that_is_run_without_streaming_stays_so(desk: tw.Desk) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -18,14 +18,14 @@ from toolwitness.adapters.pydantic_ai.pen import stable
 from toolwitness.core.errors import Conflict
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import TERMINAL, ClosureKind, Owner, State
+from toolwitness.core.states import TERMINAL, ClosureKind, Owner, State, Termination
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.ports import Draft
 from toolwitness.runtime.body import Body
 from toolwitness.service.claim import claim
-from toolwitness.service.propose import governed_by, open_task
+from toolwitness.service.propose import Proposal, governed_by, open_task, proposal_draft
 from toolwitness.service.submit import approval_draft, submit
-from toolwitness.service.workplace import Workplace, make_draft, read
+from toolwitness.service.workplace import Situation, Workplace, carry_out, make_draft, read
 
 
 class DeskLike(Protocol):
@@ -38,6 +38,15 @@ class DeskLike(Protocol):
     async def start(self) -> Any:
         """Begin to look at deadlines."""
         ...
+
+
+class Rule(StrEnum):
+    """Whether a policy of ours applies to a call."""
+
+    GOVERNED = "governed"
+    """Its policy is declared at the desk, or the framework itself demands an approval of it: it runs with a permit only."""
+    OBSERVED = "observed"
+    """Nobody declared anything: it runs as it always did, and the record says that no policy of ours was asked."""
 
 
 class Support(StrEnum):
@@ -105,25 +114,33 @@ class DeskSide:
         return carrying[-1] if carrying else None
 
     async def propose(
-        self, task_id: str, provider_id: str, tool: str, inputs: bytes, *, run_id: str, follows: InvocationRecord | None = None,
-        observed: str = "no",
-    ) -> str:  # fmt: skip  # a signature in three lines
-        """Record a proposal and give its id; ``follows`` is the call that the model was asked to make again.
-
-        ``observed`` is ``yes`` for a tool that no policy of ours covers: then no policy is claimed to apply.
-        """
+        self,
+        task_id: str,
+        provider_id: str,
+        tool: str,
+        inputs: bytes,
+        *,
+        run_id: str,
+        follows: InvocationRecord | None = None,
+        rule: Rule,
+    ) -> str:
+        """Record a proposal and give its id; ``follows`` is the call that the model was asked to make again."""
         corrects = follows is not None and follows.state is State.AWAITING_INPUT
-        invocation_id = self.place.ids.new("inv")
         occurrence = 1 + sum(_carries(r, provider_id) for r in await self._records(task_id))
-        correlation = {"source": FRAMEWORK, "run_id": run_id, "provider_call_id": provider_id, "occurrence": occurrence}
-        facts: dict[str, Any] = {
-            "tool": tool, "source_request": f"run {run_id}", "proposer": "model", "correlation": [correlation],
-            **({} if observed == "yes" else governed_by(self.place.policy_for(tool))),
-        }  # fmt: skip  # facts in lines
-        if follows is not None:
-            facts["replaces" if corrects else "retry_of"] = follows.id
-        attempt = 1 if follows is None else follows.attempt + (0 if corrects else 1)
-        drafts = [Draft(event=self._event(Kind.PROPOSED, task_id, invocation_id, facts, attempt=attempt), values={"inputs": inputs})]
+        proposal = Proposal(
+            tool=tool,
+            inputs=inputs,
+            source_request=f"run {run_id}",
+            proposer="model",
+            host=f"{FRAMEWORK} at {self.desk.host}",  # no other runtime of this process may take it up
+            correlation=[{"source": FRAMEWORK, "run_id": run_id, "provider_call_id": provider_id, "occurrence": occurrence}],
+            attempt=1 if follows is None else follows.attempt + (0 if corrects else 1),
+            retry_of=follows.id if follows is not None and not corrects else "",
+            replaces=follows.id if follows is not None and corrects else "",
+        )
+        invocation_id = self.place.ids.new("inv")
+        draft = proposal_draft(self.place, task_id, proposal, tenant=self.desk.tenant, invocation_id=invocation_id)
+        drafts = [draft if rule is Rule.GOVERNED else _ungoverned(self.place, draft)]
         if follows is not None and corrects:
             drafts.append(self._withdrawal(follows, "replaced by a corrected call", replaced_by=invocation_id))
         await self.place.ledger.append(task_id, drafts)
@@ -178,15 +195,20 @@ class DeskSide:
 
     # ── decisions ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def ask(self, invocation_id: str, *, framework_asks: str = "no") -> None:
-        """Take the call as far as policy lets it go; ``framework_asks`` is ``yes`` where the framework itself demands an approval."""
-        situation = await read(self.place, invocation_id)
-        if framework_asks == "yes" and situation.record.approval is None and situation.record.permission is None:
-            raw = await self.standing(situation.record)
-            draft = approval_draft(self.place, situation, raw)
-            await self.place.ledger.append(situation.record.task_id, [draft])
-            return
+    async def ask(self, invocation_id: str) -> None:
+        """Take a governed call as far as policy lets it go now."""
         await submit(self.place, invocation_id)
+
+    async def ask_approval(self, invocation_id: str) -> None:
+        """Ask for the approval that the framework demands, whatever policy would ask; asking twice asks once."""
+        raw = await self.standing((await read(self.place, invocation_id)).record)
+
+        def decide(situation: Situation) -> list[Draft]:
+            record = situation.record
+            asked = record.approval is not None or record.permission is not None or record.state in TERMINAL
+            return [] if asked else [approval_draft(self.place, situation, raw)]
+
+        await carry_out(self.place, invocation_id, decide)
 
     async def decision(self, invocation_id: str) -> Decided:
         """Wait until the call is permitted or closed, by whomever, and say which.
@@ -214,6 +236,21 @@ class DeskSide:
             return
         with suppress(Conflict):
             await self.place.ledger.append(record.task_id, [self._withdrawal(record, reason)])
+
+    async def end_paused(self, invocation_id: str, why: str) -> None:
+        """Record that a body which had stopped to ask, and was told no, will not go on: it has ended, and that is known."""
+        record = (await read(self.place, invocation_id)).record
+        if record.state is not State.PARTIALLY_COMPLETE:
+            return
+        answer = record.approval.answer if record.approval is not None else None
+        facts = {
+            "termination": str(Termination.CONFIRMED),
+            "initiator": answer.actor if answer is not None else FRAMEWORK,
+            "scope": "this invocation",
+            "reason": why,
+            "at": self.place.stamp(),
+        }
+        await self._say(record, Kind.CANCEL_ACKNOWLEDGED, facts)
 
     async def claim(self, invocation_id: str) -> str | PolicyVerdict:
         """Claim the permit of a governed call, and give the claim's reference, or policy's no."""
@@ -282,7 +319,18 @@ def _decided(record: InvocationRecord) -> Decided | None:
     if record.permission is not None:
         refused = record.permission.get("refused")
         return Decided("no", str(record.permission.get("reason"))) if refused else Decided("yes")
-    return None
+    answer = record.approval.answer if record.approval is not None else None
+    if not record.starts or answer is None:
+        return None
+    # Asked for in the middle of a body that was seen to start: nothing is dispatched by the answer, and only the body's own end closes it.
+    return Decided("yes") if record.granted else Decided("no", f"{answer.kind} by {answer.actor}: {answer.reason}")
+
+
+def _ungoverned(place: Workplace, draft: Draft) -> Draft:
+    """Give a proposal that claims no policy of ours."""
+    ours = governed_by(place.policy_for(str(draft.event.data["tool"]))).keys()
+    data = {name: fact for name, fact in draft.event.data.items() if name not in ours}
+    return Draft(event=replace(draft.event, data=data), values={"inputs": draft.values["inputs"]})
 
 
 def same_json(one: bytes, other: bytes) -> bool:

@@ -23,7 +23,7 @@ from pydantic_ai.messages import AgentStreamEvent, CustomEvent, ModelResponse, T
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext, ToolApproved, ToolDefinition, ToolDenied
 from pydantic_ai.toolsets.function import FunctionToolsetTool
 
-from toolwitness.adapters.pydantic_ai.desk_side import Decided, DeskLike, DeskSide, Support, same_json
+from toolwitness.adapters.pydantic_ai.desk_side import Decided, DeskLike, DeskSide, Rule, Support, same_json
 from toolwitness.adapters.pydantic_ai.guard import Guard
 from toolwitness.adapters.pydantic_ai.pen import exact
 from toolwitness.adapters.pydantic_ai.reading import members
@@ -58,12 +58,13 @@ class Recorder(AbstractCapability[Any]):
     async def _propose(self, ctx: Context, call: ToolCallPart, *, again: InvocationRecord | None = None) -> InvocationRecord:
         task_id = await self._task(ctx)
         follows = again or await self._predecessor(ctx, call.tool_name)
-        observed = "no" if call.tool_name in self._desk.place.policies else "yes"
+        kind = _kind(ctx, call.tool_name)
+        governed = call.tool_name in self._desk.place.policies or kind == "unapproved"
         invocation_id = await self._desk.propose(
             task_id, call.tool_call_id, call.tool_name, exact({} if call.args is None else call.args), run_id=ctx.run_id or "",
-            follows=follows, observed=observed,
+            follows=follows, rule=Rule.GOVERNED if governed else Rule.OBSERVED,
         )  # fmt: skip  # facts in lines
-        if _kind(ctx, call.tool_name) == "unknown":
+        if kind == "unknown":
             record = await self._record(invocation_id)
             await self._desk.reject_inputs(record, f"no tool is called {call.tool_name!r}")
             self._ask_again(ctx, call.tool_name, invocation_id)
@@ -119,9 +120,12 @@ class Recorder(AbstractCapability[Any]):
             return None
         records = [await self._current(ctx, call) for call in requests.approvals]
         for record in records:
-            await self._desk.ask(record.id, framework_asks="yes")
+            await self._desk.ask_approval(record.id)
         before = [await self._desk.standing(record) for record in records]
         decided = await asyncio.gather(*(self._desk.decision(record.id) for record in records))
+        for record, one in zip(records, decided, strict=True):
+            if one.permitted != "yes":
+                await self._desk.end_paused(record.id, one.why)
         answers: dict[str, Any] = {
             call.tool_call_id: _answer(one, was) for call, one, was in zip(requests.approvals, decided, before, strict=True)
         }
@@ -138,7 +142,7 @@ class Recorder(AbstractCapability[Any]):
         """Run the body under the guard, with a permit where a policy of ours applies."""
         record = await self._current(ctx, call)
         permit = ""
-        if call.tool_name in self._desk.place.policies or record.approval is not None:
+        if record.governed:
             claimed = await self._permit(record)
             if isinstance(claimed, ToolDenied):
                 return claimed
