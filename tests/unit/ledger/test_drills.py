@@ -19,7 +19,7 @@ def test_a_killed_process_loses_nothing_that_was_acknowledged() -> None:
 
 def test_one_of_two_processes_is_accepted_and_one_body_runs(tmp_path: Path) -> None:
     report = asyncio.run(race.race(2, 3, tmp_path))
-    assert report.passed
+    assert report.passed, report
     assert (report.accepted, report.refused, report.bodies, report.verify) == (3, 3, 3, "good")
     assert sum(report.winners.values()) == 3
 
