@@ -67,14 +67,19 @@ class Board:
         self._changed: dict[str, int] = {}
         """Invocation id → the task sequence at which its card last changed."""
         self._head_changed = 0
-        self._sketches: dict[str, tuple[object, ...]] = {}
-        self._latest: Mapping[str, InvocationRecord] = {}
+        self._forms: dict[str, tuple[object, ...]] = {}
+        self._standings: dict[str, tuple[object, ...]] = {}
+        self._places: dict[str, tuple[object, ...]] = {}
+        self._latest: dict[str, InvocationRecord] = {}
         self._roots: dict[str, str] = {}
         self._blocked: dict[str, tuple[str, ...]] = {}
         self._labels: dict[str, str] = {}
         self._order: dict[str, int] = {}
         """Invocation id → depth, in the order in which the cards are shown."""
-        self._circumstances: dict[str, tuple[object, ...]] = {}
+        self._dependent: list[str] = []
+        """The calls that wait, or waited, for others."""
+        self._loud: list[str] = []
+        """The calls at which something happened that policy did not allow."""
         self._summary: TaskSummary | None = None
 
     @property
@@ -118,33 +123,42 @@ class Board:
         self._rearrange(fresh, "task" if any(r.event.invocation_id is None for r in news) else "calls")
 
     def _rearrange(self, fresh: Mapping[str, InvocationRecord], touched: str) -> None:
-        """Work out anew what calls mean to one another, if any of those that changed can have changed it."""
-        sketches = {name: _sketch(record) for name, record in fresh.items()}
-        if touched == "calls" and all(self._sketches.get(name) == sketch for name, sketch in sketches.items()):
+        """Work out anew what calls mean to one another, as far as those that changed can have changed it."""
+        forms = {name: _form(record) for name, record in fresh.items()}
+        standings = {name: _standing(record) for name, record in fresh.items()}
+        if any(self._forms.get(name) != form for name, form in forms.items()):
+            self._forms |= forms
+            self._order_anew()
+        elif touched == "calls" and all(self._standings.get(name) == standing for name, standing in standings.items()):
             return
-        self._sketches |= sketches
+        self._standings |= standings
+        self._latest |= {root: self.records[record.id] for root, record in self._latest.items() if record.id in fresh}
+        self._loud = [name for name in self._order if _is_violated(self.records[name])]
+        self._summary = summarize(self.task, self.records, not_retryable=self._not_retryable())
+        self._head_changed = self.sequence
+        for name in self._dependent:
+            blocked = blocked_by(self.records[name], self.task, self.records, latest=self._latest)
+            if blocked != self._blocked.get(name, ()):
+                self._blocked[name] = blocked
+                self._changed[name] = self.sequence
+
+    def _order_anew(self) -> None:
+        """Name and order the calls anew; whoever stands elsewhere now, or speaks of one that is named otherwise, has changed."""
         records = self.records
         self._latest = latest_attempts(records)
         self._roots = {name: root_of(record, records) for name, record in records.items()}
         self._labels = cards.labels(records)
         self._order = {record.id: depth for record, depth in cards.display_order(records)}
-        self._blocked = {name: blocked_by(record, self.task, records, latest=self._latest) for name, record in records.items()}
-        self._summary = summarize(self.task, records, not_retryable=self._not_retryable())
-        before, self._circumstances = self._circumstances, self._look_around()
-        for name, circumstance in self._circumstances.items():
-            if before.get(name) != circumstance:
-                self._changed[name] = self.sequence
-        self._head_changed = self.sequence
-
-    def _look_around(self) -> dict[str, tuple[object, ...]]:
-        """Give what each card says of other calls and of its place among them."""
-        return {
+        self._dependent = [name for name, record in records.items() if record.proposal.get("dependencies")]
+        places: dict[str, tuple[object, ...]] = {
             name: (
-                self._blocked[name], self._order[name], self._latest[self._roots[name]].id,
-                *(self._labels.get(other) for other in _spoken_of(record)), *(self._labels.get(other) for other in self._blocked[name]),
+                self._order[name], self._latest[self._roots[name]].id,
+                *(self._labels.get(other) for other in (*_spoken_of(record), *self._blocked.get(name, ()))),
             )
-            for name, record in self.records.items()
+            for name, record in records.items()
         }  # fmt: skip  # one comprehension
+        self._changed |= {name: self.sequence for name, place in places.items() if self._places.get(name) != place}
+        self._places = places
 
     def _not_retryable(self) -> list[str]:
         """Name the failed attempts for which policy permits no retry."""
@@ -174,8 +188,7 @@ class Board:
         """Draw what stands above the cards."""
         summary = self._summary or summarize(self.task, self.records)
         mine = [name for name in summary.waiting_for_person if _decidable(self.controls(name, actor))]
-        violated = [name for name in self._order if _is_violated(self.records[name])]
-        loud = [finding for name in violated for finding in cards.loudest(await self.card(name, actor))]
+        loud = [finding for name in self._loud for finding in cards.loudest(await self.card(name, actor))]
         return cards.task_head(
             self.task, self.records, summary=summary, events=self._events.get("", ()), now=self._place.now(), links=self._labels,
             viewer=actor.id, mine=mine, loud=loud, task_controls=task_actions(self.task, self.records, actor),
@@ -185,9 +198,9 @@ class Board:
         """Draw the card of one invocation, with its place in the task."""
         policy, events = self._policies[name], self._events[name]
         drawn = cards.invocation_card(
-            self.records[name], events=events, now=self._place.now(), controls=self.controls(name, actor), values=await self._read_values(events),
-            links=self._labels, viewer=actor.id, blocked=self._blocked.get(name, ()), redact=policy.redact,
-            inverse=policy.inverse.tool if policy.inverse else "",
+            self.records[name], events=events, now=self._place.now(), controls=self.controls(name, actor),
+            values=await self._read_values(events), links=self._labels, viewer=actor.id, blocked=self._blocked.get(name, ()),
+            redact=policy.redact, inverse=policy.inverse.tool if policy.inverse else "",
         )  # fmt: skip  # facts in lines
         return drawn | {"depth": self._order.get(name, 0)}
 
@@ -221,13 +234,18 @@ class Board:
         self._kept += len(value)
 
 
-def _sketch(record: InvocationRecord) -> tuple[object, ...]:
+def _form(record: InvocationRecord) -> tuple[object, ...]:
+    """Give of a record what names and orders it among the others."""
+    pointers = (record.retried_by, record.replaced_by, record.reversed_by, *record.moved_dependencies.items())
+    return (record.attempt, bool(record.proposal), *pointers)
+
+
+def _standing(record: InvocationRecord) -> tuple[object, ...]:
     """Give of a record what others, and the task as a whole, depend on."""
     asked = record.open_approval
     return (
-        record.state, record.attempt, bool(record.proposal), record.waits_for_person, asked.id if asked else "",
-        record.open_cancellation is not None, record.retried_by, record.replaced_by, record.reversed_by,
-        tuple(record.moved_dependencies.items()), tuple(record.resolved_dependencies),
+        record.state, record.waits_for_person, asked.id if asked else "", record.open_cancellation is not None,
+        tuple(record.resolved_dependencies),
         tuple((f.code, f.detail, f.count) for f in record.findings.values() if f.severity is Severity.VIOLATION),
     )  # fmt: skip  # facts in lines
 
