@@ -13,7 +13,7 @@ from typing import Any, Final
 from toolwitness.core.findings import Finding, Severity
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import State
-from toolwitness.core.task import Records, TaskRecord, TaskSummary, blocked_by, latest_attempts, root_of, summarize
+from toolwitness.core.task import Records, TaskRecord, TaskSummary, blocked_by, contradicted, latest_attempts, root_of, summarize
 from toolwitness.core.verdicts import Control
 from toolwitness.presentation import claims
 from toolwitness.presentation.controls import controls as control_list
@@ -133,7 +133,7 @@ def task_card(
     ]  # fmt: skip  # one comprehension
     head = task_head(
         task, records, summary=summarize(task, records, not_retryable=not_retryable), events=events.get("", ()), now=now, links=names,
-        viewer=viewer, mine=[card["id"] for card in cards if decidable(card)],
+        viewer=viewer, mine=[str(card["id"]) for card in cards if decidable(card)],
         loud=[finding for card in cards for finding in loudest(card)], task_controls=task_controls,
     )  # fmt: skip  # facts in lines
     return {**head, "cards": cards}
@@ -164,7 +164,7 @@ def task_head(
         "subtitle": f"Opened {token(task.opened_at)} · {line(task.id)}",
         **_state(summary.state),
         "summary": summary_words(summary, mine),
-        "findings": [*_waivers(reading, task), *loud],
+        "findings": [*_contradictions(reading, task, summary), *_waivers(reading, task), *loud],
         "controls": control_list(reading, task_controls),
         "version": task.version + sum(record.version for record in records.values()),
     }
@@ -223,6 +223,22 @@ def summary_words(summary: TaskSummary, mine: Collection[str] = ()) -> str:
     said += [f"{others} {'waits' if others == 1 else 'wait'} for a person"] if others else []
     said += [f"{len(summary.stopping)} asked to stop"] if summary.stopping else []
     return " · ".join(said)
+
+
+def _contradictions(reading: Reading, task: TaskRecord, summary: TaskSummary) -> list[Document]:
+    """Say where a runtime claims an end of the whole that its calls do not bear out; the claim moves nothing."""
+    claimed = contradicted(task, summary)
+    if claimed is None:
+        return []
+    return [
+        {
+            "code": "runtime-claim-contradicted",
+            "severity": Severity.WARNING.value,
+            "headline": f"The runtime says “{line(claimed['claimed'])}”; its calls say {state_words(summary.state).phrase}.",
+            "detail": f"Said {token(claimed['at'])} by {line(claimed['source'])}. The state here is what the calls amount to.",
+            "evidence": [claimed["ref"]],
+        }
+    ]
 
 
 def _waivers(reading: Reading, task: TaskRecord) -> list[Document]:
