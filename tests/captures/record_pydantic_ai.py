@@ -75,7 +75,7 @@ class Hooks(AbstractCapability[Any]):
         say("runtime", "hook.START", {
             "id": call.tool_call_id, "tool": call.tool_name, "args": dict(args), "retry": ctx.retry, "approved": ctx.tool_call_approved,
             "run_id": ctx.run_id,
-        })  # fmt: skip
+        })  # fmt: skip  # a list in lines
         try:
             result = await handler(args)
         except asyncio.CancelledError:
@@ -185,7 +185,7 @@ class Bench:
             text = event.encode(version)
             return json.loads(text) if text.startswith("{") else text
 
-        return await self._stream(VercelAIEventStream(sdk_version=version), agent, prompt, more, "vercel:", chunk)  # type: ignore[arg-type]
+        return await self._stream(VercelAIEventStream(sdk_version=version), agent, prompt, more, "vercel:", chunk)
 
     async def _stream(self, stream: Any, agent: Any, prompt: Any, more: dict[str, Any], prefix: str, shown: Callable[[Any], Any]) -> Any:
         held: list[Any] = []
@@ -295,11 +295,11 @@ async def four_parallel(b: Bench) -> None:
     model = scripted(
         [("north", {"word": "a"}, "n1"), ("pay", {"amount": 2}, "p1"), ("south", {"word": "b"}, "s1"), ("west", {"word": "c"}, "w1")],
         [("west", {"word": "c"}, "w2")], "all done",
-    )  # fmt: skip
+    )  # fmt: skip  # a list in lines
     agent = b.agent(model, [
         quick(b, "north"), threaded(b, "pay", seconds=0.05), broken(b, "south", lambda: ToolFailed("502")),
         broken(b, "west", lambda: ModelRetry("again please"), times=1),
-    ], retries=3)  # fmt: skip
+    ], retries=3)  # fmt: skip  # a list in lines
     await b.run(agent)
 
 
@@ -308,7 +308,7 @@ async def cancel_task_and_thread(b: Bench) -> None:
     token = CancellationToken()
     agent = b.agent(scripted([("slow", {"word": "a"}, "k1"), ("charge", {"amount": 9}, "k2"), ("fast", {"word": "q"}, "k3")], "x"), [
         quick(b, "slow", seconds=5), threaded(b, "charge", seconds=0.4), quick(b, "fast"),
-    ])  # fmt: skip
+    ])  # fmt: skip  # a list in lines
     running = asyncio.create_task(b.run(agent, cancellation_token=token))
     await b.capture.until("start", 3)
     await b.capture.until("end", 1)
@@ -324,7 +324,7 @@ async def timeouts(b: Bench) -> None:
     """Two time-outs: a task that is stopped and a thread that is not, whose effect lands after the result."""
     agent = b.agent(scripted([("nap", {"word": "a"}, "t1"), ("wire", {"amount": 3}, "t2")], "late"), [
         quick(b, "nap", seconds=5, timeout=0.1), threaded(b, "wire", seconds=0.3, timeout=0.1),
-    ], retries=2)  # fmt: skip
+    ], retries=2)  # fmt: skip  # a list in lines
     await b.run(agent)
     await asyncio.gather(*b.threads)
 
@@ -339,7 +339,7 @@ async def retry_same_id(b: Bench) -> None:
 async def retries_exhausted(b: Bench) -> None:
     """One retry too many ends the run."""
     agent = b.agent(scripted([("fetch", {"word": "a"}, "f1")], [("fetch", {"word": "a"}, "f2")], "never"), [
-        broken(b, "fetch", lambda: ModelRetry("no"))], retries=1)  # fmt: skip
+        broken(b, "fetch", lambda: ModelRetry("no"))], retries=1)  # fmt: skip  # a list in lines
     await b.run(agent)
 
 
@@ -347,7 +347,7 @@ async def refused_inputs(b: Bench) -> None:
     """Wrong arguments, a tool that does not exist, arguments that are no JSON; then a good call."""
     agent = b.agent(scripted(
         [("find", {"wrong": 1}, "r1"), ("nowhere", {}, "r2")], [("find", '{"word": ', "r3")], [("find", {"word": "ok"}, "r4")], "found",
-    ), [quick(b, "find")], retries=5)  # fmt: skip
+    ), [quick(b, "find")], retries=5)  # fmt: skip  # a list in lines
     await b.run(agent)
 
 
@@ -367,7 +367,7 @@ async def bare_exception(b: Bench) -> None:
     """An exception in one of three ends the run; the siblings are cancelled."""
     agent = b.agent(scripted([("one", {"word": "a"}, "b1"), ("two", {"word": "b"}, "b2"), ("three", {"word": "c"}, "b3")], "x"), [
         quick(b, "one"), broken(b, "two", lambda: RuntimeError("boom")), quick(b, "three", seconds=5),
-    ])  # fmt: skip
+    ])  # fmt: skip  # a list in lines
     await b.run(agent)
 
 
@@ -375,7 +375,7 @@ async def sequential_exception(b: Bench) -> None:
     """The first of a sequence raises; the others never start, though their calls were announced."""
     agent = b.agent(scripted([("first", {"word": "a"}, "q1"), ("second", {"word": "b"}, "q2")], "x"), [
         broken(b, "first", lambda: RuntimeError("boom"), sequential=True), quick(b, "second", sequential=True),
-    ])  # fmt: skip
+    ])  # fmt: skip  # a list in lines
     await b.run(agent)
 
 
@@ -416,7 +416,7 @@ async def inline_mixed(b: Bench) -> None:
         return DeferredToolResults(approvals={"i1": True, "i2": ToolDenied("too much")}, answered_by={"i1": "user:7", "i2": "user:8"})
 
     agent = b.agent(scripted([("book", {"total": 1.0}, "i1"), ("book", {"total": 900.0}, "i2")], "done"), [gated(b, "book")],
-                    capabilities=[HandleDeferredToolCalls(handler=handler)])  # fmt: skip
+                    capabilities=[HandleDeferredToolCalls(handler=handler)])  # fmt: skip  # a list in lines
     await b.run(agent)
 
 
@@ -494,7 +494,7 @@ async def early_final_answer(b: Bench) -> None:
         text: str
 
     agent = b.agent(scripted([("final_result", {"text": "enough"}, "e1"), ("lookup", {"word": "a"}, "e2")], "x"), [quick(b, "lookup")],
-                    output_type=Answer, end_strategy="early")  # fmt: skip
+                    output_type=Answer, end_strategy="early")  # fmt: skip  # a list in lines
     await b.run(agent)
 
 
@@ -544,7 +544,7 @@ async def wordy_results(b: Bench) -> None:
 SCENARIOS: dict[str, Scenario] = {
     name: scenario for name, scenario in list(globals().items())
     if asyncio.iscoroutinefunction(scenario) and not name.startswith("_") and name not in {"record", "main"}
-}  # fmt: skip
+}  # fmt: skip  # a list in lines
 OLD_SDK: frozenset[str] = frozenset({"inline_mixed", "refused_inputs", "two_approvals_mixed", "error_inside"})
 """Scenarios in which version 5 of the Vercel AI SDK's stream says less than version 6."""
 SURFACES = {"native": "", "hook": "hook_", "agui": "ui_agui_", "vercel": "ui_vercel_", "vercel5": "ui_vercel5_"}

@@ -104,7 +104,7 @@ async def test_a_call_that_ends_well_has_its_whole_path_on_record(desk: tw.Desk)
     assert record.state is State.SUCCEEDED
     assert [str(move.target) for move in record.moves] == ["proposed", "running", "succeeded"]
     assert await values(desk, record.executed_inputs) == {"origin": "LHR"}
-    assert await values(desk, record.outcome.data["result"]) == {"flights": 2}  # type: ignore[union-attr]
+    assert await values(desk, record.outcome.data["result"]) == {"flights": 2}
     assert "policy-unobserved" in record.findings
     view = await desk.ledger.task(record.task_id)
     assert view is not None
@@ -141,7 +141,7 @@ async def test_of_three_parallel_calls_one_fails_one_is_cancelled_alone_and_the_
     closure = after["r"].closure
     assert closure is not None
     assert (closure.initiator, closure.reason, str(closure.termination)) == ("ann", "too slow", "unwound")
-    outcomes = [part.outcome for message in result.all_messages() for part in message.parts if part.part_kind == "tool-return"]  # type: ignore[union-attr]
+    outcomes = [part.outcome for message in result.all_messages() for part in message.parts if part.part_kind == "tool-return"]
     assert sorted(outcomes) == ["denied", "failed", "success"]
 
 
@@ -167,7 +167,7 @@ async def test_a_threaded_tool_stays_running_when_its_run_is_cancelled_and_its_l
     let_go.set()
     after = await until(desk, lambda now: now["p"].state is State.SUCCEEDED)
     assert effects == [5]
-    assert await values(desk, after["p"].outcome.data["result"]) == "paid"  # type: ignore[union-attr]
+    assert await values(desk, after["p"].outcome.data["result"]) == "paid"
 
 
 async def test_a_requested_cancellation_of_a_threaded_tool_is_shown_and_never_acknowledged(desk: tw.Desk) -> None:
@@ -235,7 +235,7 @@ async def test_an_approval_that_the_framework_demands_is_answered_at_the_desk(de
 
     after = (await records(desk))["b"]
     assert (result.output, ran) == ("booked", [{"itinerary": "IT-1", "total": 120.0}])
-    assert (str(after.state), after.approvals[0].answer.actor) == ("succeeded", "ann")  # type: ignore[union-attr]
+    assert (str(after.state), after.approvals[0].answer.actor) == ("succeeded", "ann")
     assert after.claim is not None
     with pytest.raises(tw.NotPermitted):
         await desk.approve(record.id, by=ANN)
@@ -245,7 +245,7 @@ async def test_a_tool_with_a_declared_policy_waits_for_its_approval_though_the_f
     ran: list[Any] = []
     desk.declare_policy(
         ToolPolicy(tool="book", consequences=("financially-consequential",), approvers=("role:finance",), scope_fields=("total",))
-    )  # type: ignore[arg-type]
+    )
     run = asyncio.create_task(agent_of(desk, scripted(BOOK, "booked"), booking(ran)).run("book it"))
     record = await waiting(desk)
     assert ran == []
@@ -265,8 +265,8 @@ async def test_a_denial_is_an_outcome_for_the_model_and_no_error(desk: tw.Desk) 
     result = await run
 
     after = (await records(desk))["b"]
-    outcomes = [part.outcome for message in result.all_messages() for part in message.parts if part.part_kind == "tool-return"]  # type: ignore[union-attr]
-    assert (str(after.state), str(after.closure.kind), ran, outcomes) == ("cancelled", "denied", [], ["denied"])  # type: ignore[union-attr]
+    outcomes = [part.outcome for message in result.all_messages() for part in message.parts if part.part_kind == "tool-return"]
+    assert (str(after.state), str(after.closure.kind), ran, outcomes) == ("cancelled", "denied", [], ["denied"])
     assert after.reconciliation is Reconciliation.NOT_EXECUTED
 
 
@@ -305,7 +305,7 @@ async def test_a_run_that_is_cancelled_while_it_waits_withdraws_its_request(desk
         await run
 
     after = (await records(desk))["b"]
-    assert (str(after.state), str(after.closure.kind), ran) == ("cancelled", "withdrawn", [])  # type: ignore[union-attr]
+    assert (str(after.state), str(after.closure.kind), ran) == ("cancelled", "withdrawn", [])
     with pytest.raises(tw.NotPermitted):
         await desk.approve(record.id, by=ANN)
 
@@ -324,7 +324,7 @@ async def test_a_retry_is_a_new_attempt_that_points_back(desk: tw.Desk) -> None:
     await agent_of(desk, model, hotel, retries=3).run("go")
 
     after = await records(desk)
-    assert (str(after["h1"].state), after["h1"].outcome.data["category"]) == ("failed", "retry-asked")  # type: ignore[union-attr]
+    assert (str(after["h1"].state), after["h1"].outcome.data["category"]) == ("failed", "retry-asked")
     assert (str(after["h2"].state), after["h2"].attempt, after["h2"].proposal["retry_of"]) == ("succeeded", 2, after["h1"].id)
 
 
@@ -340,7 +340,7 @@ async def test_refused_inputs_are_sent_back_to_the_model_and_closed_by_the_corre
         "cancelled",
         "proposer",
         after["good"].id,
-    )  # type: ignore[union-attr]
+    )
     assert str(after["no"].state) == "awaiting_input"
     assert str(after["good"].state) == "succeeded"
 
@@ -400,7 +400,7 @@ async def test_a_body_that_cancels_itself_fails_alone(desk: tw.Desk) -> None:
 
     after = await records(desk)
     assert result.output == "done"
-    assert (str(after["o"].state), after["o"].outcome.data["category"], str(after["s"].state)) == ("failed", "aborted", "succeeded")  # type: ignore[union-attr]
+    assert (str(after["o"].state), after["o"].outcome.data["category"], str(after["s"].state)) == ("failed", "aborted", "succeeded")
 
 
 async def test_a_time_limit_fails_an_async_body_and_leaves_the_outcome_of_a_thread_open(desk: tw.Desk) -> None:
@@ -419,7 +419,7 @@ async def test_a_time_limit_fails_an_async_body_and_leaves_the_outcome_of_a_thre
     let_go.set()
 
     after = await records(desk)
-    assert (str(after["n"].state), after["n"].outcome.data["category"]) == ("failed", "timeout")  # type: ignore[union-attr]
+    assert (str(after["n"].state), after["n"].outcome.data["category"]) == ("failed", "timeout")
     assert (str(after["w"].state), after["w"].reconciliation) == ("expired", Reconciliation.REQUIRED)
 
 
@@ -452,7 +452,7 @@ async def test_a_body_that_asked_for_its_own_approval_and_was_denied_has_ended(d
     await run
 
     after = (await records(desk))["b"]
-    assert (str(after.state), after.closure.initiator, after.reconciliation) == ("cancelled", "ann", Reconciliation.UNKNOWN)  # type: ignore[union-attr]
+    assert (str(after.state), after.closure.initiator, after.reconciliation) == ("cancelled", "ann", Reconciliation.UNKNOWN)
 
 
 class Elsewhere(AbstractToolset[None]):
@@ -528,7 +528,7 @@ async def test_an_agent_that_is_run_without_streaming_stays_so(desk: tw.Desk) ->
 
 async def test_retries_allowed_by_policy_do_not_let_a_second_run_through_without_a_permit(desk: tw.Desk) -> None:
     ran: list[Any] = []
-    desk.declare_policy(ToolPolicy(tool="book", consequences=("read-only",), retry=RetryPolicy(attempts=3)))  # type: ignore[arg-type]
+    desk.declare_policy(ToolPolicy(tool="book", consequences=("read-only",), retry=RetryPolicy(attempts=3)))
     await agent_of(desk, scripted(BOOK, "done"), booking(ran)).run("go")
 
     after = (await records(desk))["b"]
