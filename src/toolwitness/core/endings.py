@@ -10,7 +10,7 @@ from toolwitness.core.authority import settle_waiting
 from toolwitness.core.entries import Answer, Closure, Outcome
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import OPENS_RECONCILIATION, Code
-from toolwitness.core.reconciliation import effects_known
+from toolwitness.core.reconciliation import effects_known, only_reads
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import EXECUTING, TERMINAL, ClosureKind, Deadline, Origin, Reconciliation, State, Termination
 
@@ -174,6 +174,7 @@ def _ended(record: InvocationRecord, state: State, event: Event, at: str) -> Non
             record.raise_finding(Code.RESULT_DEADLINE_PASSED, "the result deadline passed while the execution may go on", event.ref)
     else:
         record.outcome = Outcome(event.data, event.ref, at, event.source)
+        _name_doubt(record, event)
     if event.kind in {Kind.SUCCEEDED, Kind.FAILED, Kind.CANCEL_ACKNOWLEDGED}:
         for code in (Code.OUTCOME_UNKNOWN, Code.CANCEL_UNACKNOWLEDGED):
             record.findings.pop(code, None)
@@ -184,6 +185,13 @@ def _ended(record: InvocationRecord, state: State, event: Event, at: str) -> Non
     for code in (Code.WAITING_FOR_PERSON, Code.WAITER_GONE, Code.CANNOT_BE_STOPPED, Code.APPROVAL_INVALIDATED):
         record.findings.pop(code, None)
     record.deadlines.clear()
+
+
+def _name_doubt(record: InvocationRecord, event: Event) -> None:
+    """Say that a failure leaves open what it did: its source says so, or only concludes that it failed. What only reads did nothing."""
+    doubtful = event.data.get("effects") == "unknown" or event.data.get("inferred_by")
+    if event.kind == Kind.FAILED and doubtful and not only_reads(record):
+        record.raise_finding(Code.RECONCILIATION_REQUIRED, "it failed, and whether it had its effect is not known", event.ref)
 
 
 def _keep_closure(record: InvocationRecord, event: Event, at: str) -> None:

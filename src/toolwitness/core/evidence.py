@@ -34,6 +34,8 @@ class Kind(StrEnum):
     CANCEL_ACKNOWLEDGED = "cancellation.acknowledged"
     LOST = "execution.lost"
     DEADLINE_ELAPSED = "deadline.elapsed"
+    TASK_REPORTED = "task.reported"
+    HISTORY_READ = "history.read"
     INPUT_REQUIRED = "input.required"
     INPUTS_ACCEPTED = "inputs.accepted"
     INPUTS_REJECTED = "inputs.rejected"
@@ -79,7 +81,7 @@ class KindSpec:
 _RT, _PO, _US, _PR = (Owner.RUNTIME,), (Owner.POLICY,), (Owner.USER,), (Owner.PRESENTATION,)
 
 KINDS: Final[Mapping[str, KindSpec]] = {
-    Kind.TASK_OPENED: KindSpec(_RT, ("purpose",), ("required_children", "synthesis", "parent_task", "opened_by"), of_task="task"),
+    Kind.TASK_OPENED: KindSpec(_RT, ("purpose",), ("required_children", "optional_children", "synthesis", "parent_task", "opened_by"), of_task="task"),
     Kind.PROPOSED: KindSpec(
         _RT,
         ("tool", "inputs", "source_request", "proposer"),
@@ -107,25 +109,30 @@ KINDS: Final[Mapping[str, KindSpec]] = {
             "labels",
             "host",
             "reverses_window",
+            "requested_by",
+            "linked_by",
+            "changed",
         ),
     ),
     Kind.CLAIMED: KindSpec(_RT, ("permit", "attempt"), ("inputs_digest", "approval_id", "worker", "idempotency_key")),
     Kind.ACCEPTED: KindSpec(_RT, ("queue_ref|accepted_at",), ("permit", "dependency_condition")),
     Kind.STARTED: KindSpec(
-        _RT, ("attempt", "executor|lease"), ("permit", "worker", "inputs", "inputs_compared", "cancel_support", "started_at")
+        _RT, ("attempt", "executor|lease"), ("permit", "worker", "inputs", "inputs_compared", "cancel_support", "started_at", "expires_at")
     ),
     Kind.HEARTBEAT: KindSpec(_RT, ("attempt", "lease"), ("expires_at",)),
-    Kind.PROGRESS: KindSpec(_RT, ("order",), ("text", "percent", "current", "total")),
-    Kind.OUTPUT: KindSpec(_RT, ("order",), ("output", "channel")),
+    Kind.PROGRESS: KindSpec(_RT, ("order",), ("text", "percent", "current", "total", "lease")),
+    Kind.OUTPUT: KindSpec(_RT, ("order",), ("output", "channel", "lease")),
     Kind.PART_COMPLETED: KindSpec(_RT, ("part", "open"), ("outcome",)),
     Kind.COMMITTED: KindSpec(_RT, ("boundary",), ("provider_reference",)),
     Kind.EFFECT: KindSpec(_RT, ("effect",), ("reference", "at", "amount", "currency", "recipient", "provider_reference", "resource")),
-    Kind.SUCCEEDED: KindSpec(_RT, ("completed_at", "result|result_ref"), ("validation", "summary", "provider_reference", "executed")),
-    Kind.FAILED: KindSpec(_RT, ("category", "detail", "evidence_ref"), ("exception", "retryable", "effects")),
+    Kind.SUCCEEDED: KindSpec(_RT, ("completed_at", "result|result_ref"), ("validation", "summary", "provider_reference", "executed", "lease")),
+    Kind.FAILED: KindSpec(_RT, ("category", "detail", "evidence_ref"), ("exception", "retryable", "effects", "lease", "inferred_by")),
     Kind.WAITER_RELEASED: KindSpec(_RT, ("waiter",), ("reason", "body")),
     Kind.CANCEL_ACKNOWLEDGED: KindSpec(_RT, ("termination", "initiator", "scope", "reason", "at"), ("effects", "request_ref")),
     Kind.LOST: KindSpec(_RT, ("reason",), ("lease", "last_seen_at")),
     Kind.DEADLINE_ELAPSED: KindSpec((Owner.POLICY, Owner.RUNTIME), ("deadline", "declared_at"), ("approval_id", "judged_at")),
+    Kind.TASK_REPORTED: KindSpec(_RT, ("claimed",), ("reason",), of_task="task"),
+    Kind.HISTORY_READ: KindSpec(_RT, ("history", "call", "result")),
     Kind.INPUT_REQUIRED: KindSpec(_PO, ("unresolved", "collector"), ("prompt", "fields", "expires_at")),
     Kind.INPUTS_ACCEPTED: KindSpec(_PO, ("inputs_digest", "checked_by"), ("inputs", "unresolved")),
     Kind.INPUTS_REJECTED: KindSpec(_PO, ("validation", "collector"), ("raw", "unresolved", "fields", "expires_at")),

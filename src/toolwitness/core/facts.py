@@ -9,12 +9,12 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final
 
-from toolwitness.core import authority, decisions, endings, ordering, requests
+from toolwitness.core import authority, decisions, endings, leases, ordering, requests
 from toolwitness.core.entries import Effect, Outcome
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import TERMINAL, Deadline
+from toolwitness.core.states import TERMINAL, Deadline, State
 
 Absorber = Callable[[InvocationRecord, Event, str], None]
 
@@ -56,9 +56,20 @@ def _proposed(record: InvocationRecord, event: Event, at: str) -> None:
     record.inputs_history.append(event.data["inputs"])
     record.cancel_support = record.cancel_support or str(event.data.get("cancel_support") or "")
     record.findings.pop(Code.PROPOSAL_NOT_RECORDED, None)
+    _name_twin(record, event)
     if record.governed and record.findings.pop(Code.POLICY_UNOBSERVED, None) and record.claim is None:
         code = Code.STARTED_WITHOUT_PERMIT if record.seen_at_work else Code.ACCEPTED_WITHOUT_PERMIT
         record.raise_finding(code, "no claimed dispatch permit covers this", event.ref)
+
+
+def _name_twin(record: InvocationRecord, event: Event) -> None:
+    """Say that policy, and not the proposer, recognised the call as another attempt at what an earlier one may have done."""
+    if event.data.get("linked_by"):
+        earlier = event.data.get("retry_of")
+        record.raise_finding(Code.RETRY_UNLINKED, f"proposed as a new call; {event.data['linked_by']} links it to {earlier}", event.ref)
+        if event.data.get("changed"):
+            named = ", ".join(event.data["changed"])
+            record.raise_finding(Code.IDEMPOTENCY_KEY_CHANGED, f"{named} differs from that of {earlier}", event.ref)
 
 
 def _accepted(record: InvocationRecord, event: Event, at: str) -> None:
@@ -76,6 +87,7 @@ def _started(record: InvocationRecord, event: Event, at: str) -> None:
     elif record.starts:
         record.raise_finding(Code.DUPLICATE_START, "the same attempt was seen to start again", event.ref)
     record.starts.append(event.ref)
+    leases.hold(record, event)
     if attempt != record.attempt or record.state in TERMINAL:
         return
     record.started_at = record.started_at or str(event.data.get("started_at") or at)
@@ -110,6 +122,7 @@ def _heartbeat(record: InvocationRecord, event: Event, at: str) -> None:
         return
     record.attempt = event.data["attempt"]
     record.lease = record.lease or event.data["lease"]
+    leases.hold(record, event)
     if event.data["lease"] == record.lease:
         record.findings.pop(Code.OUTCOME_UNKNOWN, None)
         record.findings.pop(Code.START_NOT_RECORDED, None)
@@ -165,6 +178,20 @@ def _resolved_dependency(record: InvocationRecord, event: Event, at: str) -> Non
     record.resolved_dependencies[event.data["dependency"]] = event.data["by"]
 
 
+def _history(record: InvocationRecord, event: Event, at: str) -> None:
+    """Name what a runtime's own history has lost: a call that it leaves open, and a result that it does not hold."""
+    if record.state not in TERMINAL or event.data["result"] != "absent":
+        return
+    where = f"{event.data['history']} holds no result for call {event.data['call']}"
+    record.raise_finding(Code.CALL_LEFT_OPEN, f"{where}, which has ended ({record.state})", event.ref)
+    if record.state is State.SUCCEEDED:
+        record.raise_finding(Code.RESULT_NOT_IN_HISTORY, f"{where}, and it succeeded", event.ref)
+
+
+def _rendered(record: InvocationRecord, event: Event, at: str) -> None:
+    record.rendered.append({**event.data, "at": at, "ref": event.ref})
+
+
 def _hold_released(record: InvocationRecord, event: Event, at: str) -> None:
     ordering.release(record, event.data["held_source"], event.data["up_to"])
 
@@ -182,6 +209,8 @@ _ABSORBERS: Final = MappingProxyType({
     Kind.DEPENDENCY_MOVED: _moved_dependency,
     Kind.DEPENDENCY_RESOLVED: _resolved_dependency,
     Kind.HOLD_RELEASED: _hold_released,
+    Kind.HISTORY_READ: _history,
+    Kind.CARD_RENDERED: _rendered,
     **requests.ABSORBERS,
     **authority.ABSORBERS,
     **endings.ABSORBERS,

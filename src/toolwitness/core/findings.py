@@ -58,13 +58,20 @@ class Code(StrEnum):
     RESULT_REJECTED = "result-rejected"
     RESULT_DEADLINE_PASSED = "result-deadline-passed"
     RECONCILIATION_REQUIRED = "reconciliation-required"
+    LEASE_UNKNOWN = "lease-unknown"
+    INFERRED_END_REFUSED = "inferred-end-refused"
+    CLOCK_SKEW = "clock-skew"
+    RETRY_UNLINKED = "retry-unlinked"
+    IDEMPOTENCY_KEY_CHANGED = "idempotency-key-changed"
+    CALL_LEFT_OPEN = "call-left-open"
+    RESULT_NOT_IN_HISTORY = "result-not-in-history"
 
 
 _V, _W, _N = Severity.VIOLATION, Severity.WARNING, Severity.NOTE
 _NOTES: Final = (
     Code.POLICY_UNOBSERVED, Code.ACCEPTANCE_NOT_RECORDED, Code.START_NOT_RECORDED, Code.PROPOSAL_NOT_RECORDED, Code.APPROVED_NOT_QUEUED,
     Code.WAITING_FOR_PERSON, Code.EVIDENCE_HELD, Code.ORDER_REPEATED, Code.UNKNOWN_WORD, Code.DECISION_REFUSED, Code.APPROVAL_INVALIDATED,
-    Code.PROGRESS_REGRESSED, Code.CANNOT_BE_STOPPED, Code.WAITER_GONE,
+    Code.PROGRESS_REGRESSED, Code.CANNOT_BE_STOPPED, Code.WAITER_GONE, Code.CLOCK_SKEW, Code.RETRY_UNLINKED,
 )  # fmt: skip  # one line a group reads better than one a line
 _VIOLATIONS: Final = (
     Code.STARTED_WITHOUT_PERMIT, Code.ACCEPTED_WITHOUT_PERMIT, Code.RAN_WITHOUT_APPROVAL, Code.DUPLICATE_START, Code.STARTED_AFTER_END,
@@ -75,7 +82,7 @@ SEVERITY: Final = MappingProxyType({code: _N if code in _NOTES else _V if code i
 OPENS_RECONCILIATION: Final = frozenset({
     Code.LATE_EFFECT, Code.LATE_OUTCOME, Code.CONFLICTING_OUTCOMES, Code.OUTCOME_UNKNOWN, Code.DUPLICATE_START, Code.STARTED_AFTER_END,
     Code.RESULT_DEADLINE_PASSED, Code.RECONCILIATION_REQUIRED, Code.RESULT_REJECTED,
-    Code.ACTIVITY_AFTER_END,
+    Code.ACTIVITY_AFTER_END, Code.LEASE_UNKNOWN,
 })  # fmt: skip  # as above
 """Findings after which somebody must find out what really happened; ``effects.reconciled`` closes them."""
 

@@ -8,7 +8,7 @@ events of one source neither the order nor the repetition of their arrival matte
 from collections.abc import Iterable
 from typing import Final
 
-from toolwitness.core import facts, ordering
+from toolwitness.core import facts, leases, ordering
 from toolwitness.core.conditions import condition_of
 from toolwitness.core.entries import Move
 from toolwitness.core.evidence import KINDS, Event, Kind, missing_fields, speaker_objection
@@ -18,9 +18,11 @@ from toolwitness.core.reconciliation import settle
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.shapes import malformed_fields
 from toolwitness.core.states import BEFORE_DISPATCH, TERMINAL, InvocationId, State
+from toolwitness.core.times import parse_rfc3339
 from toolwitness.core.transitions import Basis, Condition, Row, row_for
 from toolwitness.core.verdicts import Judgement, Verdict
 
+_ASKED: Final = frozenset({Kind.INPUT_REQUIRED, Kind.INPUTS_REJECTED, Kind.APPROVAL_REQUESTED})
 _UNDONE: Final = frozenset({State.FAILED, State.CANCELLED})
 """Ends that need no body: a call can fail or be terminated before anything of it ran."""
 
@@ -86,7 +88,14 @@ def _judge_now(record: InvocationRecord, event: Event, recorded_at: str) -> Judg
     if objection:
         return _refuse(record, event, Verdict.REFUSED if event.kind in facts.REFUSABLE else Verdict.NOTED, objection)
     at = event.time or recorded_at
+    premature = leases.premature(record, event, at)
+    if premature:
+        return Judgement(Verdict.REFUSED, premature)
+    stranger = leases.stranger(record, event)
     record.evidence_refs.append(event.ref)
+    if stranger:
+        settle(record)
+        return Judgement(Verdict.NOTED, stranger)
     condition = condition_of(record, event)
     row = row_for(record.state, event.kind, condition)
     if record.state in TERMINAL:
@@ -141,11 +150,14 @@ def _move(record: InvocationRecord, row: Row, event: Event, at: str) -> None:
     if not same:
         record.moves.append(Move(before, row.next, row.basis, row.name, event.ref, at))
         _name_gaps(record, row, event, before)
+        _name_skew(record, event)
     facts.entered(record, row.next, event, at)
 
 
 def _name_gaps(record: InvocationRecord, row: Row, event: Event, before: State | None) -> None:
     """Name the expected steps that this move shows to have left no evidence (R8), and policies that were bypassed (R7)."""
+    if before is None and event.kind in _ASKED:
+        _name(record, event, Code.PROPOSAL_NOT_RECORDED, "a person is asked about a call of which no proposal was recorded")
     if row.next in BEFORE_DISPATCH or event.kind in {Kind.CLOSED, Kind.DEADLINE_ELAPSED}:
         return
     if before is None:
@@ -171,3 +183,14 @@ def _name(record: InvocationRecord, event: Event, code: Code, detail: str) -> No
     """Raise a finding of this move, once."""
     if code not in record.findings:
         record.raise_finding(code, detail, event.ref)
+
+
+def _name_skew(record: InvocationRecord, event: Event) -> None:
+    """Say that what came next carries an earlier time of another source: no duration between the two means anything (R10)."""
+    kind, source, time = record.clocked
+    before, now = parse_rfc3339(time), parse_rfc3339(event.time)
+    if before is not None and now is not None and now < before and source != event.source:
+        detail = f"{event.kind} of {event.source} carries {event.time}, before {kind} of {source} at {time}, which it followed"
+        record.raise_finding(Code.CLOCK_SKEW, detail, event.ref)
+    if now is not None:
+        record.clocked = (event.kind, event.source, str(event.time))

@@ -72,9 +72,12 @@ def blocked_by(
 ) -> tuple[str, ...]:
     """Name the invocations (latest attempts) that ``record`` still waits for; empty when it may go on or is past waiting.
 
-    ``latest`` is what ``latest_attempts(records)`` gives, for callers that ask about many records.
+    Before dispatch these are its unresolved dependencies; while its body runs, the calls that this body made and that wait for a person, or
+    for one that does. ``latest`` is what ``latest_attempts(records)`` gives, for callers that ask about many records.
     """
-    if record.state in TERMINAL or record.state is State.QUEUED or record.state in EXECUTING:
+    if record.state in EXECUTING:
+        return _held_up_by(record, records, {record.id})
+    if record.state in TERMINAL or record.state is State.QUEUED:
         return ()
     dependencies = record.proposal.get("dependencies") or ()
     if latest is None:
@@ -90,6 +93,19 @@ def blocked_by(
         if not is_resolved(current, task, root=root, records=records):
             waiting.append(current.id if current else dependency)
     return tuple(dict.fromkeys(waiting))
+
+
+def _held_up_by(record: InvocationRecord, records: Records, seen: set[str]) -> tuple[str, ...]:
+    """Name the calls made by a running body that have not been dispatched because they ask a person, or wait for calls that do."""
+    children = [r for r in records.values() if r.proposal.get("parent") == record.id and r.id not in seen]
+    seen.update(child.id for child in children)
+    return tuple(
+        child.id for child in children
+        if child.state in _ASKING or (child.state in EXECUTING and (child.waits_for_person or _held_up_by(child, records, seen)))
+    )  # fmt: skip  # one condition
+
+
+_ASKING: Final = frozenset({State.AWAITING_APPROVAL, State.AWAITING_INPUT})
 
 
 def _moved(record: InvocationRecord, dependency: str) -> str:

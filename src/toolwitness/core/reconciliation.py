@@ -17,6 +17,11 @@ def settle(record: InvocationRecord) -> None:
         record.reconciliation = Reconciliation.REQUIRED
 
 
+def only_reads(record: InvocationRecord) -> bool:
+    """Tell whether the call is declared to read and to do nothing else."""
+    return Consequence.READ_ONLY in record.consequences and _HARMLESS.issuperset(record.consequences)
+
+
 def effects_known(record: InvocationRecord, state: State, event: Event) -> Reconciliation:
     """Say what is known about effects on entering ``state``.
 
@@ -25,14 +30,13 @@ def effects_known(record: InvocationRecord, state: State, event: Event) -> Recon
     """
     if record.needs_reconciliation:
         return Reconciliation.REQUIRED if state in TERMINAL else Reconciliation.UNKNOWN
-    worked = record.seen_at_work or state is State.SUCCEEDED
+    worked = record.seen_at_work
     excluded = event.data.get("effects") == "excluded" and not record.effects and record.commitment is None
     if not worked and state not in TERMINAL:
         return record.reconciliation
     closed_here = event.kind in {Kind.CLOSED, Kind.DEADLINE_ELAPSED} and not record.handed_over
     if not worked and (closed_here or excluded):
         return Reconciliation.NOT_EXECUTED
-    read_only = Consequence.READ_ONLY in record.consequences and _HARMLESS.issuperset(record.consequences)
-    if excluded or (read_only and not record.effects):
+    if excluded or (only_reads(record) and not record.effects):
         return Reconciliation.NONE_EXPECTED
     return Reconciliation.AS_REPORTED if state is State.SUCCEEDED else Reconciliation.UNKNOWN

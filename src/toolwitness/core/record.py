@@ -50,6 +50,10 @@ class InvocationRecord:
     started_at: str = ""
     executor: str = ""
     lease: str = ""
+    leases: tuple[str, ...] = ()
+    """Every lease under which this attempt was seen to start or to live, that of a second start included."""
+    lease_expires_at: str = ""
+    """Until when the lease is good, where whoever gave it has said so; every heartbeat says it anew."""
     starts: list[EvidenceRef] = field(default_factory=list[EvidenceRef])
     ends: list[EvidenceRef] = field(default_factory=list[EvidenceRef])
     """Every believed report that a body ended, those after the end of the attempt included."""
@@ -89,6 +93,10 @@ class InvocationRecord:
     """The number of each source up to which nothing is waited for any more."""
     skipped: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict[str, tuple[tuple[int, int], ...]])
     """Ranges of numbers of each source that were given up and may still come."""
+    rendered: list[Data] = field(default_factory=list[Data])
+    """Receipts of what people were really shown: the document's version, the actor where one is named, and when."""
+    clocked: tuple[str, str, str] = ("", "", "")
+    """The latest move whose source gave a time of its own: kind, source, time."""
     seen: set[EvidenceRef] = field(default_factory=set[EvidenceRef])
 
     @property

@@ -6,7 +6,8 @@ required child is unresolved, failed, cancelled or expired without a recorded ``
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from toolwitness.core.lineage import Records, blocked_by, is_resolved, is_waived, latest_attempts, root_of
 from toolwitness.core.record import InvocationRecord
@@ -14,7 +15,7 @@ from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.task_record import TaskRecord, judge_task
 
 __all__ = [
-    "Records", "TaskRecord", "TaskSummary", "blocked_by", "is_resolved", "is_waived", "judge_task", "latest_attempts", "required_lineages",
+    "Records", "TaskRecord", "TaskSummary", "blocked_by", "contradicted", "is_resolved", "is_waived", "judge_task", "latest_attempts", "required_lineages",
     "root_of", "summarize", "synthesis_of",
 ]  # fmt: skip  # names in lines
 
@@ -65,6 +66,8 @@ def required_lineages(task: TaskRecord, records: Records) -> dict[str, Invocatio
     needed: dict[str, InvocationRecord | None] = {root: latest.get(root) for root in roots}
     for root, record in latest.items():
         first = records.get(root, record)
+        if root in task.optional and root not in task.declared:
+            continue
         if first.proposal.get("required", True) and not first.proposal.get("reverses"):
             needed[root] = record
     return needed
@@ -87,6 +90,22 @@ def summarize(task: TaskRecord, records: Records, *, not_retryable: Collection[s
         waiting_for_person=tuple(record.id for record in current if record.waits_for_person),
         stopping=tuple(record.id for record in current if record.open_cancellation is not None),
     )
+
+
+_CLAIMS: Final = MappingProxyType({
+    **dict.fromkeys(("completed", "complete", "succeeded", "success", "ok", "finished", "done"), State.SUCCEEDED),
+    **dict.fromkeys(("failed", "failure", "error"), State.FAILED),
+})  # fmt: skip  # one line a state
+
+
+def contradicted(task: TaskRecord, summary: TaskSummary) -> Mapping[str, Any] | None:
+    """Give the last thing that a runtime claimed of the task, where it claimed an end that the calls do not bear out.
+
+    A claim is no evidence for any call: the state stays what the calls amount to. Words that we do not know claim nothing (R11).
+    """
+    last = task.reported[-1] if task.reported else None
+    claimed = _CLAIMS.get(str(last["claimed"]).lower()) if last else None
+    return last if claimed is not None and claimed is not summary.state else None
 
 
 def _state(needed: Mapping[str, InvocationRecord | None], complete: Collection[str], not_retryable: Collection[str]) -> State:

@@ -21,11 +21,15 @@ class TaskRecord:
     synthesis: str = ""
     declared: tuple[str, ...] = ()
     """Required children that ``task.opened`` named beforehand."""
+    optional: tuple[str, ...] = ()
+    """Children that it named as ones the task can do without."""
     opened_at: str = ""
     last_at: str = ""
     version: int = 0
     waived: dict[str, EvidenceRef] = field(default_factory=dict[str, EvidenceRef])
     waivers: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+    reported: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+    """What runtimes have said the task amounts to: claims, which move nothing."""
     grants: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     evidence_refs: list[EvidenceRef] = field(default_factory=list[EvidenceRef])
     seen: set[EvidenceRef] = field(default_factory=set[EvidenceRef])
@@ -62,10 +66,13 @@ def _absorb(task: TaskRecord, event: Event, at: str) -> None:
         task.tenant, task.purpose = event.tenant, data["purpose"]
         task.parent_task, task.synthesis = data.get("parent_task") or "", data.get("synthesis") or ""
         task.declared = tuple(data.get("required_children") or ())
+        task.optional = tuple(data.get("optional_children") or ())
         task.opened_at = at
     elif event.kind == Kind.CHILD_WAIVED:
         task.waived[data["child"]] = event.ref
         task.waivers.append({**data, "ref": event.ref, "at": at})
+    elif event.kind == Kind.TASK_REPORTED:
+        task.reported.append({**data, "source": event.source, "ref": event.ref, "at": at})
     elif event.kind == Kind.GRANT_RECORDED:
         task.grants[data["grant_id"]] = data
     elif event.kind == Kind.GRANT_REVOKED:

@@ -93,7 +93,8 @@ def _pre_dispatch_rows() -> list[Row]:
             Row(state, _K.CLOSED, _C.ANSWERED_BY_HUMAN, _S.CANCELLED, _B.OURS, f"{s}-answered-by-human"),
             Row(state, _K.DEADLINE_ELAPSED, _C.PHASE_DEADLINE, _S.EXPIRED, _B.EXPECTED, f"{s}-expired"),
         ]
-    return rows
+    asked = ((_K.INPUT_REQUIRED, _S.AWAITING_INPUT), (_K.INPUTS_REJECTED, _S.AWAITING_INPUT), (_K.APPROVAL_REQUESTED, _S.AWAITING_APPROVAL))
+    return rows + [Row(None, kind, _C.ALWAYS, target, _B.OURS, f"unproposed-{kind.value.replace('.', '-')}") for kind, target in asked]
 
 
 def _dispatch_rows() -> list[Row]:

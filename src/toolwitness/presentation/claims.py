@@ -262,8 +262,9 @@ def lineage(reading: Reading) -> list[Claim]:
 
 
 def blocked(reading: Reading, blocked_by: Sequence[str]) -> list[Claim]:
-    """Say what the call waits for before anybody may queue it."""
-    return [claim(f"Waits for {reading.label(target)}", reading.proposal_refs, target=target) for target in blocked_by]
+    """Say what the call waits for: before anybody may queue it, or while its body waits for calls that it made."""
+    refs = reading.proposal_refs or list(reading.record.state_refs)
+    return [claim(f"Waits for {reading.label(target)}", refs, target=target) for target in blocked_by]
 
 
 def deadline(reading: Reading) -> Claim | None:

@@ -162,4 +162,7 @@ _WITH_FACTS: Final = MappingProxyType[Code, Words]({
     Code.EVIDENCE_HELD: _with_reason,
     Code.SEQUENCE_REUSED: _with_reason,
     Code.RECONCILIATION_REQUIRED: _with_reason,
+    Code.LEASE_UNKNOWN: _with_reason,
+    Code.INFERRED_END_REFUSED: _with_reason,
+    Code.IDEMPOTENCY_KEY_CHANGED: _with_reason,
 })  # fmt: skip  # one line a code

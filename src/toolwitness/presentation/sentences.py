@@ -185,6 +185,8 @@ _SENTENCES: Final = MappingProxyType[Kind, Sentence]({
     Kind.CANCEL_ACKNOWLEDGED: _acknowledged,
     Kind.LOST: lambda r, s: f"Contact lost: {_given(r, s, 'reason')}",
     Kind.DEADLINE_ELAPSED: _elapsed,
+    Kind.TASK_REPORTED: lambda r, s: f"The runtime says of the whole task: {_given(r, s, 'claimed')}{_given(r, s, 'reason', '; ')}",
+    Kind.HISTORY_READ: lambda r, s: f"{_given(r, s, 'history')} was read: result of call {_given(r, s, 'call')} {_given(r, s, 'result')}",
     Kind.INPUT_REQUIRED: lambda r, s: f"Input asked for: {_listed(r, s.get('unresolved'))}",
     Kind.INPUTS_ACCEPTED: lambda r, s: f"Inputs accepted{_given(r, s, 'checked_by', ', checked by ')}",
     Kind.INPUTS_REJECTED: _rejected_inputs,

@@ -135,6 +135,13 @@ FINDINGS: Final = MappingProxyType({
     Code.RESULT_REJECTED: FindingWords("Its result does not fit the declared type.", "The tool ended; what it did must be reconciled."),
     Code.RESULT_DEADLINE_PASSED: FindingWords("The time for its result passed while it ran.", "It may still run; what it did must be reconciled."),
     Code.RECONCILIATION_REQUIRED: FindingWords("Somebody must find out what really happened.", "Until then, what it did outside is not known."),
+    Code.LEASE_UNKNOWN: FindingWords("Somebody speaks for it who never held it.", "What came under another lease is kept and moves nothing."),
+    Code.INFERRED_END_REFUSED: FindingWords("A report that it had ended is not believed.", "It was concluded from silence, while its executor still had time to speak."),
+    Code.CLOCK_SKEW: FindingWords("The clocks of its sources disagree.", "What came later carries an earlier time; no wait between the two is known."),
+    Code.RETRY_UNLINKED: FindingWords("It was proposed as new, and is another attempt.", "An earlier call with the same inputs may have had its effect; policy links the two."),
+    Code.IDEMPOTENCY_KEY_CHANGED: FindingWords("It carries another idempotency key than the attempt before it.", "The other side would take it for a new request and could do it twice."),
+    Code.CALL_LEFT_OPEN: FindingWords("The runtime's history leaves this call open.", "It has ended; a history without its result is refused or misread at the next turn."),
+    Code.RESULT_NOT_IN_HISTORY: FindingWords("The runtime's history has lost its result.", "The result is here; the model that reads that history does not know it."),
 })  # fmt: skip  # one line a finding
 """Every code: the bold fact and what follows from it."""
 
@@ -148,7 +155,7 @@ GAPS: Final = MappingProxyType({
 })  # fmt: skip  # in the order of the lifecycle
 """Steps that left no evidence, in the order in which they would have come; each is named before the event that shows it."""
 
-RAIL_ONLY: Final = frozenset({Code.PROPOSAL_NOT_RECORDED, Code.ACCEPTANCE_NOT_RECORDED, Code.START_NOT_RECORDED, Code.ORDER_REPEATED})
+RAIL_ONLY: Final = frozenset({Code.PROPOSAL_NOT_RECORDED, Code.ACCEPTANCE_NOT_RECORDED, Code.START_NOT_RECORDED, Code.ORDER_REPEATED, Code.CLOCK_SKEW})
 """Notes that the evidence rail says where they belong; in every headline they would drown what matters."""
 
 ACTIONS: Final = MappingProxyType({

@@ -42,6 +42,8 @@ WHOLE: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({
     },
     Kind.LOST: {"reason": "the lease was lost"},
     Kind.DEADLINE_ELAPSED: {"deadline": "result", "declared_at": "2026-11-30T10:00:00Z"},
+    Kind.TASK_REPORTED: {"claimed": "completed"},
+    Kind.HISTORY_READ: {"history": "the messages of the run", "call": "call_1", "result": "present"},
     Kind.INPUT_REQUIRED: {"unresolved": ["seat"], "collector": "person"},
     Kind.INPUTS_ACCEPTED: {"inputs_digest": "digest-of-inputs", "checked_by": "declared types"},
     Kind.INPUTS_REJECTED: {"validation": "seat: must be a string", "collector": "person"},

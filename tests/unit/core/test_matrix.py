@@ -164,4 +164,7 @@ def test_rows_that_the_matrix_lacks_are_these() -> None:
         "proposed-answered-by-human",
         "running-result-expired",
         "streaming-result-expired",
+        "unproposed-approval-requested",
+        "unproposed-input-required",
+        "unproposed-inputs-rejected",
     ]
