@@ -81,7 +81,9 @@ class KindSpec:
 _RT, _PO, _US, _PR = (Owner.RUNTIME,), (Owner.POLICY,), (Owner.USER,), (Owner.PRESENTATION,)
 
 KINDS: Final[Mapping[str, KindSpec]] = {
-    Kind.TASK_OPENED: KindSpec(_RT, ("purpose",), ("required_children", "optional_children", "synthesis", "parent_task", "opened_by"), of_task="task"),
+    Kind.TASK_OPENED: KindSpec(
+        _RT, ("purpose",), ("required_children", "optional_children", "synthesis", "parent_task", "opened_by"), of_task="task"
+    ),
     Kind.PROPOSED: KindSpec(
         _RT,
         ("tool", "inputs", "source_request", "proposer"),
@@ -125,7 +127,9 @@ KINDS: Final[Mapping[str, KindSpec]] = {
     Kind.PART_COMPLETED: KindSpec(_RT, ("part", "open"), ("outcome",)),
     Kind.COMMITTED: KindSpec(_RT, ("boundary",), ("provider_reference",)),
     Kind.EFFECT: KindSpec(_RT, ("effect",), ("reference", "at", "amount", "currency", "recipient", "provider_reference", "resource")),
-    Kind.SUCCEEDED: KindSpec(_RT, ("completed_at", "result|result_ref"), ("validation", "summary", "provider_reference", "executed", "lease")),
+    Kind.SUCCEEDED: KindSpec(
+        _RT, ("completed_at", "result|result_ref"), ("validation", "summary", "provider_reference", "executed", "lease")
+    ),
     Kind.FAILED: KindSpec(_RT, ("category", "detail", "evidence_ref"), ("exception", "retryable", "effects", "lease", "inferred_by")),
     Kind.WAITER_RELEASED: KindSpec(_RT, ("waiter",), ("reason", "body")),
     Kind.CANCEL_ACKNOWLEDGED: KindSpec(_RT, ("termination", "initiator", "scope", "reason", "at"), ("effects", "request_ref")),

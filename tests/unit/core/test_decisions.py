@@ -182,6 +182,14 @@ def test_a_closure_answers_the_question_that_it_closes(kind: str) -> None:
     assert (answer.kind, answer.actor) == (kind, "user:ada")
 
 
+def test_a_closure_leaves_an_answer_that_was_given_and_a_route_that_was_chosen() -> None:
+    record = record_of(*GRANTED, event(Kind.ROUTE_CHOSEN, new_invocation="inv_2"), event(Kind.CLOSED))
+    assert record.approvals[0].answer is not None
+    assert record.closure is not None
+    assert (record.approvals[0].answer.kind, record.replaced_by) == ("granted", "inv_2")
+    assert (record.closure.owner, record.closure.replaced_by) == ("policy", "")
+
+
 def test_a_newer_request_takes_the_place_of_an_open_one_and_says_so() -> None:
     newer = event(Kind.APPROVAL_REQUESTED, approval_id="apr_2", expires_at="2026-11-30T12:00:00Z")
     record = record_of(*ASKED, newer)

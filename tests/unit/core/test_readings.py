@@ -270,6 +270,11 @@ def test_an_end_answers_a_cancellation_request_too(kind: Kind) -> None:
     assert Code.CANCEL_UNACKNOWLEDGED not in record.findings
 
 
+def test_a_failure_after_a_cancellation_request_is_a_failure_and_no_completion() -> None:
+    record = record_of(*path_to(State.RUNNING), event(Kind.CANCEL_REQUESTED), event(Kind.FAILED))
+    assert (record.state, Code.COMPLETED_DESPITE_CANCEL in record.findings) == (State.FAILED, False)
+
+
 def test_an_effect_after_the_cancellation_was_requested_is_named() -> None:
     record = record_of(*path_to(State.RUNNING), event(Kind.EFFECT), event(Kind.CANCEL_REQUESTED), event(Kind.EFFECT))
     assert record.findings[Code.EFFECT_AFTER_CANCEL].refs == (record.effects[1].ref,)
@@ -322,6 +327,26 @@ def test_a_waiter_that_left_proves_nothing() -> None:
     record = record_of(*path_to(State.RUNNING), event(Kind.WAITER_RELEASED))
     assert record.state is State.RUNNING
     assert Code.WAITER_GONE in record.findings
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "expected"),
+    [
+        (State.PROPOSED, "running", Reconciliation.UNKNOWN),
+        (State.PROPOSED, None, Reconciliation.UNKNOWN),
+        (State.PROPOSED, "not started", Reconciliation.NOT_EXECUTED),
+        (State.SUCCEEDED, None, Reconciliation.AS_REPORTED),
+    ],
+)
+def test_a_body_that_a_waiter_left_and_that_nobody_saw_start_may_be_at_work(
+    before: State, body: str | None, expected: Reconciliation
+) -> None:
+    assert record_of(*path_to(before), event(Kind.WAITER_RELEASED, body=body)).reconciliation is expected
+
+
+def test_a_waiter_that_left_takes_nothing_back_that_is_known() -> None:
+    record = record_of(proposed(consequences=["read-only"]), event(Kind.STARTED), event(Kind.WAITER_RELEASED))
+    assert record.reconciliation is Reconciliation.NONE_EXPECTED
 
 
 # ── inputs and people ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -568,6 +593,11 @@ def test_a_result_that_was_rejected_or_of_which_nobody_knows_is_no_success_and_l
     assert (Code.RESULT_REJECTED in record.findings) == (word == "rejected")
 
 
+def test_the_first_rejection_of_a_result_is_the_one_that_is_cited() -> None:
+    first = event(Kind.RESULT_REJECTED)
+    assert record_of(*path_to(State.RUNNING), first, event(Kind.RESULT_REJECTED)).result_rejected == first.ref
+
+
 def test_a_result_that_policy_rejected_is_no_success_whatever_the_runtime_says() -> None:
     rejected = event(Kind.RESULT_REJECTED)
     record = record_of(*path_to(State.RUNNING), rejected, event(Kind.SUCCEEDED))
@@ -673,6 +703,9 @@ READ_ONLY = {"consequences": ["read-only", "permission-gated"]}
     [
         ((proposed(),), Reconciliation.NOT_EXECUTED),
         ((proposed(), event(Kind.CLOSED)), Reconciliation.NOT_EXECUTED),
+        ((proposed(), event(Kind.DEADLINE_ELAPSED, deadline="result")), Reconciliation.NOT_EXECUTED),
+        ((proposed(), event(Kind.SUCCEEDED)), Reconciliation.AS_REPORTED),
+        ((*path_to(State.RUNNING), event(Kind.STARTED), event(Kind.OUTPUT)), Reconciliation.UNKNOWN),
         ((proposed(), event(Kind.EFFECT), event(Kind.CLOSED)), Reconciliation.UNKNOWN),
         (path_to(State.QUEUED), Reconciliation.NOT_EXECUTED),
         (path_to(State.RUNNING), Reconciliation.UNKNOWN),

@@ -172,6 +172,14 @@ def test_an_end_takes_back_the_findings_that_were_true_only_until_then() -> None
     assert record.deadlines == {}
 
 
+def test_no_deadline_runs_on_after_the_end() -> None:
+    permitted = event(Kind.PERMITTED, result_expires_at="2026-11-30T12:00:00Z")
+    running = record_of(governed(), permitted, event(Kind.CLAIMED), event(Kind.STARTED))
+    assert running.deadlines == {"result": "2026-11-30T12:00:00Z"}
+    judge(running, event(Kind.FAILED))
+    assert running.deadlines == {}
+
+
 def test_nothing_is_asked_of_a_person_after_the_end() -> None:
     record = record_of(*path_to(State.RUNNING), event(Kind.APPROVAL_REQUESTED), event(Kind.INPUT_REQUIRED))
     assert record.waits_for_person
