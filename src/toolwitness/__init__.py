@@ -91,6 +91,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name from its room when it is first asked for."""
+    if name == "adapters":
+        return import_module(f"{__name__}.adapters")
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

@@ -2,6 +2,8 @@
 
 import inspect
 import re
+import subprocess
+import sys
 from typing import get_args
 
 import pydantic_ai.messages as theirs
@@ -82,3 +84,12 @@ def test_every_word_of_the_table_says_kinds_that_there_are_and_says_by_what() ->
     assert [word.word for word in mapping.TABLE if not word.by] == []
     assert {str(kind) for word in mapping.TABLE for kind in word.says} - KINDS.keys() == set()
     assert len({word.word for word in mapping.TABLE}) == len(mapping.TABLE)
+
+
+def test_the_adapter_is_there_by_its_full_name_and_reading_needs_no_framework() -> None:
+    by_name = "import toolwitness; toolwitness.adapters.pydantic_ai.Recorder"
+    without = "import sys; sys.modules['pydantic_ai'] = None; from toolwitness.adapters.pydantic_ai import Reader; Reader('capture:x')"
+
+    for code in (by_name, without):
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
