@@ -47,7 +47,8 @@ _ACT: Final = _shapes("actor reason new_invocation scope")
 SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType({
     Kind.TASK_OPENED: _shapes("purpose parent_task synthesis", required_children=TEXTS, optional_children=TEXTS),
     Kind.PROPOSED: _shapes(
-        "tool retry_of reverses replaces role cancel_support requested_by linked_by", inputs=REFERENCE, dependencies=TEXTS, consequences=TEXTS,
+        "tool retry_of reverses replaces role cancel_support requested_by linked_by",
+        inputs=REFERENCE, dependencies=TEXTS, consequences=TEXTS,
         changed=TEXTS,
     ),
     Kind.CLAIMED: _shapes("permit inputs_digest", attempt=WHOLE_NUMBER),

@@ -15,8 +15,8 @@ from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.task_record import TaskRecord, judge_task
 
 __all__ = [
-    "Records", "TaskRecord", "TaskSummary", "blocked_by", "contradicted", "is_resolved", "is_waived", "judge_task", "latest_attempts", "required_lineages",
-    "root_of", "summarize", "synthesis_of",
+    "Records", "TaskRecord", "TaskSummary", "blocked_by", "contradicted", "is_resolved", "is_waived", "judge_task", "latest_attempts",
+    "required_lineages", "root_of", "summarize", "synthesis_of",
 ]  # fmt: skip  # names in lines
 
 

@@ -103,7 +103,7 @@ def test_another_source_that_speaks_in_between_does_not_change_what_the_first_on
         return out
 
     first, second = contents(fold(INVOCATION, [*mixed(said), *others])), contents(fold(INVOCATION, [*mixed(arrived), *others]))
-    # How two sources mix is how they arrived: the lists of evidence, of requests and of receipts keep it. Each source's own order is the same.
+    # How two sources mix is how they arrived: the lists of evidence, requests and receipts keep it. Each source's own order is the same.
     for one in (first, second):
         one["evidence_refs"] = [ref for ref in one["evidence_refs"] if ref in {e.ref for e in said}]
         one["requests"] = sorted(request.ref for request in one["requests"])
