@@ -76,6 +76,18 @@ export async function ask(address: string, body: string, requestId: string, csrf
   return { requestId, outcome: response.status >= 500 ? "unanswered" : "refused", ...(problem ? { problem } : {}) };
 }
 
+/** Reads the token for changes anew: a server that was started again gives another one. Null where nobody is signed in any more. */
+export async function renewToken(base: string): Promise<string | null> {
+  try {
+    const response = await fetch(`${base}/api/session`, { headers: { accept: "application/json" }, credentials: "same-origin" });
+    const session: unknown = response.ok ? await response.json() : null;
+    const token = typeof session === "object" && session !== null && "csrf" in session ? session.csrf : null;
+    return typeof token === "string" ? token : null;
+  } catch {
+    return null;
+  }
+}
+
 async function problemOf(response: Response): Promise<Problem | null> {
   try {
     const read: unknown = await response.json();

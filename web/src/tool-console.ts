@@ -1,6 +1,6 @@
 import { LitElement, html, nothing, type TemplateResult } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import { actionAddress, ask, pageOf, snapshotAddress, streamAddress, type Boot } from "./api.ts";
+import { actionAddress, ask, pageOf, renewToken, snapshotAddress, streamAddress, type Boot } from "./api.ts";
 import { spokenTime } from "./clock.ts";
 import type { Answer, ToolActionEvent } from "./events.ts";
 import { LiveStream, type Currency } from "./live.ts";
@@ -162,7 +162,16 @@ export class ToolConsole extends LitElement {
   async #ask(event: ToolActionEvent): Promise<void> {
     const { detail } = event;
     if (!this.#boot || !this.page || passive.has(detail.action)) return;
-    const answer = await ask(actionAddress(this.#boot.base, detail), detail.body, detail.requestId, this.#boot.csrf ?? "");
+    const boot = this.#boot;
+    const send = () => ask(actionAddress(boot.base, detail), detail.body, detail.requestId, boot.csrf ?? "");
+    let answer = await send();
+    if (answer.outcome === "refused" && answer.problem?.code === "cross-site") {
+      const token = await renewToken(boot.base);
+      if (token !== null && token !== boot.csrf) {
+        boot.csrf = token;
+        answer = await send();
+      }
+    }
     if (answer.outcome === "recorded" && this.currency.state !== "live") await this.#renew();
     this.#tell(answer);
   }
