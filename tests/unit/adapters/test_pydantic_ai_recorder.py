@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, ApprovalRequired, CancellationToken, CustomEvent, ModelRetry, RunContext, Tool
+from pydantic import BaseModel
+from pydantic_ai import Agent, ApprovalRequired, CallDeferred, CancellationToken, CustomEvent, ModelRetry, RunContext, Tool
 from pydantic_ai.exceptions import RunCancelled, ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
-from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.tools import DeferredToolRequests, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
@@ -341,8 +342,39 @@ async def test_refused_inputs_are_sent_back_to_the_model_and_closed_by_the_corre
         "proposer",
         after["good"].id,
     )
-    assert str(after["no"].state) == "awaiting_input"
+    assert (str(after["no"].state), after["no"].closure.reason) == ("cancelled", "the run that proposed it is over")
     assert str(after["good"].state) == "succeeded"
+
+
+async def test_a_call_that_the_framework_skips_is_closed_when_its_run_is_over(desk: tw.Desk) -> None:
+    class Answer(BaseModel):
+        text: str
+
+    ran: list[str] = []
+
+    async def lookup(word: str) -> str:
+        ran.append(word)
+        return word
+
+    model = scripted([("final_result", {"text": "enough"}, "e"), ("lookup", {"word": "a"}, "l")], "x")
+    result = await agent_of(desk, model, lookup, output_type=Answer, end_strategy="early").run("go")
+
+    after = await records(desk)
+    assert (result.output.text, ran, list(after)) == ("enough", [], ["l"])
+    assert (str(after["l"].state), str(after["l"].closure.kind)) == ("cancelled", "withdrawn")
+
+
+async def test_a_question_stays_open_for_the_application_when_its_run_is_over(desk: tw.Desk) -> None:
+    async def ask(q: str) -> str:
+        raise CallDeferred(kind="question")
+
+    agent = agent_of(desk, scripted([("ask", {"q": "Which city?"}, "q")], "x"), ask, output_type=[str, DeferredToolRequests])
+    await agent.run("go")
+
+    after = (await records(desk))["q"]
+    assert str(after.state) == "partially_complete"
+    assert after.input_request is not None
+    assert after.input_request["collector"] == "person"
 
 
 async def test_the_same_history_run_again_is_another_call_that_needs_its_own_approval(desk: tw.Desk) -> None:

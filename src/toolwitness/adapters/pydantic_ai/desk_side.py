@@ -189,6 +189,29 @@ class DeskSide:
         values = {"problems": problems} if problems is not None else {}
         await self.place.ledger.append(record.task_id, [make_draft(self.place, record, Kind.INPUTS_REJECTED, facts, values=values)])
 
+    async def ask_input(self, record: InvocationRecord, kind: str) -> None:
+        """Record that the call waits for an answer from outside: a person's (``question``) or another executor's (``external``)."""
+        if record.state in TERMINAL or record.input_request is not None:
+            return
+        question = kind == "question"
+        facts = {"unresolved": ["answer" if question else "result"], "collector": "person" if question else "external executor"}
+        await self.place.ledger.append(record.task_id, [make_draft(self.place, record, Kind.INPUT_REQUIRED, facts)])
+
+    async def leave(self, proposed: Sequence[str], reason: str) -> None:
+        """Close what was proposed, or sent back to the model, and will not be made any more; what a person was asked for stays open."""
+        for invocation_id in proposed:
+            record = (await read(self.place, invocation_id)).record
+            asked = record.input_request or {}
+            if record.state is State.PROPOSED or (record.state is State.AWAITING_INPUT and asked.get("collector") == "model"):
+                await self.withdraw(invocation_id, reason)
+            self._forget(record)
+
+    def _forget(self, record: InvocationRecord) -> None:
+        """Keep nothing in memory of a run that is over: what is on record is found there."""
+        self._orders.pop(record.id, None)
+        for key in [key for key, known in self._ids.items() if known == record.id]:
+            del self._ids[key]
+
     async def standing(self, record: InvocationRecord) -> bytes:
         """Give the exact bytes of the inputs that stand."""
         return (await self.place.ledger.value(record.inputs["ref"]) if record.inputs else None) or b"{}"
@@ -232,7 +255,7 @@ class DeskSide:
     async def withdraw(self, invocation_id: str, reason: str) -> None:
         """Close a call that waits, in the name of its proposer; nothing where somebody has answered first."""
         record = (await read(self.place, invocation_id)).record
-        if record.state in TERMINAL or record.claim is not None:
+        if record.state in TERMINAL or record.claim is not None or record.starts:
             return
         with suppress(Conflict):
             await self.place.ledger.append(record.task_id, [self._withdrawal(record, reason)])

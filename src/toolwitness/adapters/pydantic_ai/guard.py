@@ -15,7 +15,7 @@ from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Deadline, State
 from toolwitness.core.times import rfc3339
-from toolwitness.runtime.body import Body, WaiterGone
+from toolwitness.runtime.body import Body, UnrecordedStart, WaiterGone
 from toolwitness.runtime.facts import Ended, Ending, EndingKind, Executor, Fact, Started
 from toolwitness.runtime.reporting import Reporter
 from toolwitness.runtime.tools import Tool
@@ -67,6 +67,7 @@ class Guard:
         body = Body(
             call, executor=Executor.TASK, lease=f"{self._desk.desk.host}/{self._record.id[-8:]}", now=self._desk.place.now,
             on_waiter_gone=WaiterGone.LEAVE if in_thread else WaiterGone.STOP,
+            unrecorded_start=UnrecordedStart.REFUSE if self._record.governed else UnrecordedStart.RUN,
         )  # fmt: skip  # facts in lines
         if in_thread:
             return await body.run(self)  # nobody passes a request on: it could not stop the thread, only hide it

@@ -2,6 +2,7 @@
 
 What becomes what::
 
+    wrap_run                       the run is over              → closure.recorded for what it proposed and never made
     after_model_request            the model's calls            → invocation.proposed
     after_tool_validate            the arguments the body gets  → inputs.accepted, where validation changed them
     on_tool_validate_error         refused arguments            → inputs.rejected, collector: the model
@@ -30,6 +31,7 @@ from toolwitness.adapters.pydantic_ai.reading import members
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.verdicts import PolicyVerdict
+from toolwitness.runtime.courier import outlast
 from toolwitness.runtime.encoding import encode_value, to_json
 from toolwitness.runtime.facts import Ending, EndingKind
 from toolwitness.service.workplace import read
@@ -45,6 +47,22 @@ class Recorder(AbstractCapability[Any]):
         """Record at ``desk``; ``task_id`` names an open task for all calls, else each conversation gets its own."""
         self._desk = DeskSide(desk, task_id=task_id)
         self._asked_again: dict[tuple[str, str], list[str]] = {}
+        """By run and tool: the calls that the model was asked to make again."""
+        self._proposed: dict[str, list[str]] = {}
+        """By run: what it proposed."""
+
+    # ── a run ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def wrap_run(self, ctx: Context, *, handler: Any) -> Any:
+        """Close, once the run is over, the calls that it proposed and that nobody will make any more."""
+        try:
+            return await handler()
+        finally:
+            run_id = ctx.run_id or ""
+            for key in [key for key in self._asked_again if key[0] == run_id]:
+                del self._asked_again[key]
+            proposed = self._proposed.pop(run_id, [])
+            await outlast(asyncio.ensure_future(self._desk.leave(proposed, "the run that proposed it is over")))
 
     # ── proposals ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -64,6 +82,7 @@ class Recorder(AbstractCapability[Any]):
             task_id, call.tool_call_id, call.tool_name, exact({} if call.args is None else call.args), run_id=ctx.run_id or "",
             follows=follows, rule=Rule.GOVERNED if governed else Rule.OBSERVED,
         )  # fmt: skip  # facts in lines
+        self._proposed.setdefault(ctx.run_id or "", []).append(invocation_id)
         if kind == "unknown":
             record = await self._record(invocation_id)
             await self._desk.reject_inputs(record, f"no tool is called {call.tool_name!r}")
@@ -116,6 +135,8 @@ class Recorder(AbstractCapability[Any]):
 
     async def handle_deferred_tool_calls(self, ctx: Context, *, requests: DeferredToolRequests) -> DeferredToolResults | None:
         """Ask the desk for every approval, all at once, and wait for the answers. Questions and external calls are the application's."""
+        for call in requests.calls:
+            await self._desk.ask_input(await self._current(ctx, call), requests.kind(call.tool_call_id))
         if not requests.approvals:
             return None
         records = [await self._current(ctx, call) for call in requests.approvals]
