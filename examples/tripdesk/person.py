@@ -1,4 +1,4 @@
-"""A scripted person: reads the API and clicks through it, with the same requests that the page sends."""
+"""A scripted person, who clicks through the API with the same requests that the page sends; and a railway that reports by webhook."""
 
 import asyncio
 import json
@@ -203,15 +203,19 @@ async def _too_late(person: Person, trip: Trip) -> None:
     await person.until(calls["train"], "running", "streaming")
     await person.click(calls["train"], "request_cancellation", reason="the flight is booked")
     await person.until(calls["train"], "cancelled")
-    await person.report(railway_webhook(trip))
+    held = "the railway to say that it has held the seat"
+    await person.until_that(f"/api/invocations/{calls['train']}", lambda d: bool(d["sideEffects"]["observed"]), held)
     await person.until(calls["deposit"], "succeeded")
     await person.click(calls["train"], "reconcile", fields={"conclusion": "the seat was held and released again", "reference": "NT-341-77"})
 
 
-def railway_webhook(trip: Trip) -> dict[str, Any]:
-    """Give what the railway's webhook reports after the call was cancelled: the seat is held all the same."""
-    return {
-        "specversion": "1.0", "id": "railway-77", "source": RAILWAY, "type": "toolcall.effect.observed",
-        "subject": trip.calls["train"], "taskid": trip.errands, "owner": "runtime",
-        "data": {"effect": "seat held", "reference": "NT-341-77", "resource": "night train NT 341"},
-    }  # fmt: skip  # facts in lines
+async def railway(webhook: Person, trip: Trip, *, after_seconds: float) -> None:
+    """Be the railway: it had taken the order before the call was cancelled, and its webhook says so a little later."""
+    outcome = await trip.night_train
+    if outcome.kind == "cancelled":
+        await asyncio.sleep(after_seconds)
+        await webhook.report({
+            "specversion": "1.0", "id": "railway-77", "source": RAILWAY, "type": "toolcall.effect.observed", "owner": "runtime",
+            "subject": trip.calls["train"], "taskid": trip.errands,
+            "data": {"effect": "seat held", "reference": "NT-341-77", "resource": "night train NT 341"},
+        })  # fmt: skip  # facts in lines

@@ -18,6 +18,8 @@ class Trip:
     task: str
     errands: str
     calls: dict[str, str]
+    night_train: tw.Call
+    """The seat on the night train, which somebody may cancel too late."""
 
 
 async def begin(desk: tw.Desk, world: World) -> tuple[Trip, "asyncio.Task[None]"]:
@@ -28,7 +30,7 @@ async def begin(desk: tw.Desk, world: World) -> tuple[Trip, "asyncio.Task[None]"
         flight = calls["flight"]
         calls |= _errands(errands, tools)
         ids = {name: await call.invocation_id() for name, call in calls.items()}
-        return Trip(trip.id, errands.id, ids), asyncio.create_task(_go_on(trip, tools, flight), name="tripdesk")
+        return Trip(trip.id, errands.id, ids, calls["train"]), asyncio.create_task(_go_on(trip, tools, flight), name="tripdesk")
 
 
 def _searches(trip: tw.TaskHandle, tools: Tools) -> dict[str, tw.Call]:

@@ -21,8 +21,8 @@ from toolwitness.core.errors import ToolwitnessError
 from toolwitness.core.verdicts import Actor
 from toolwitness.service import views
 from toolwitness.service.record import Registration
-from tripdesk.person import PATIENCE_SECONDS, RAILWAY, GaveUp, Person, click_through
-from tripdesk.trip import begin
+from tripdesk.person import PATIENCE_SECONDS, RAILWAY, GaveUp, Person, click_through, railway
+from tripdesk.trip import Trip, begin
 from tripdesk.world import World
 
 _AUTOPILOT_PACE: Final = 0.05
@@ -35,6 +35,7 @@ Things to try, in "Book the trip the user chose":
   say that the trip can do without the trains
 And in "Everything around the trip":
   approve the deposit and cancel it at once: a thread cannot be stopped, and the card says so
+  cancel the seat on the night train, and wait: the railway had already taken the order
   leave the held price alone until its approval lapses, then ask again
 """
 
@@ -100,13 +101,29 @@ async def _watch(db: str, port: int, pace: float, name: str, *, browser: bool) -
         note(_TO_TRY)
         if browser:
             await asyncio.to_thread(webbrowser.open, at.url)
-        _, agent = await begin(desk, World(pace=pace))
         try:
-            await agent
-            await asyncio.Event().wait()
+            async with _playing(desk, at, World(pace=pace)):
+                await asyncio.Event().wait()
         except asyncio.CancelledError:
             note("Closing: every call is asked to stop, and seen to its end.")
             raise
+
+
+@asynccontextmanager
+async def _playing(desk: Desk, at: Serving, world: World) -> AsyncIterator[Trip]:
+    """Let the agent and the railway do their parts until the block is left."""
+    trip, agent = await begin(desk, world)
+    webhook = Person(at.base, at.key, say=lambda _: None)
+    parts = [agent, asyncio.create_task(railway(webhook, trip, after_seconds=world.seconds(3)), name="railway")]
+    try:
+        yield trip
+    finally:
+        for part in parts:
+            part.cancel()
+        ended = await asyncio.gather(*parts, return_exceptions=True)
+    for error in ended:
+        if isinstance(error, Exception):
+            raise error
 
 
 async def _click(db: str, port: int, pace: float, *, as_json: bool) -> None:
@@ -116,14 +133,12 @@ async def _click(db: str, port: int, pace: float, *, as_json: bool) -> None:
         StoryStopped: something that the person waited for did not happen.
     """
     async with _stage(db, port, pace) as (desk, actor, at):
-        trip, agent = await begin(desk, World(pace=pace, patience_seconds=PATIENCE_SECONDS))
-        watcher = Person(at.base, at.key, say=lambda text: note(f"  {text}"))
+        clicker = Person(at.base, at.key, say=lambda text: note(f"  {text}"))
         try:
-            await click_through(watcher, trip)
+            async with _playing(desk, at, World(pace=pace, patience_seconds=PATIENCE_SECONDS)) as trip:
+                await click_through(clicker, trip)
         except GaveUp as gave_up:
             raise StoryStopped(f"The story stopped: {gave_up}", remedy="Run it again; on a busy machine with a larger --pace.") from gave_up
-        finally:
-            agent.cancel()
         if not as_json:
             say("The story is over: every call has ended, and the trip is complete.")
             return
@@ -131,5 +146,5 @@ async def _click(db: str, port: int, pace: float, *, as_json: bool) -> None:
             "tasks": await views.task_documents(desk.place, actor),
             "invocations": await views.invocation_documents(desk.place, actor),
             "events": evidence(await desk.ledger.read()),
-            "snapshots": watcher.snapshots,
+            "snapshots": clicker.snapshots,
         })  # fmt: skip  # facts in lines
