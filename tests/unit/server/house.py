@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 import toolwitness as tw
 from toolwitness.server.app import App
+from toolwitness.server.live import Live
 
 PEOPLE = {
     "ann": tw.Actor(id="ann", roles=frozenset({"finance"}), name="Ann Arbor"),
@@ -32,8 +33,8 @@ def by_header(request: Request) -> tw.Actor | None:
 
 
 @asynccontextmanager
-async def serve(app: Any, *, port: int = 0) -> AsyncIterator[str]:
-    """Serve an ASGI app until the block is left; gives its address."""
+async def serve(app: Any, *, port: int = 0, live: Live | None = None) -> AsyncIterator[str]:
+    """Serve an ASGI app until the block is left; gives its address. ``live`` holds streams that end with it."""
     listener = socket.create_server(("127.0.0.1", port), reuse_port=False)
     config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
     config.load()
@@ -46,6 +47,8 @@ async def serve(app: Any, *, port: int = 0) -> AsyncIterator[str]:
         # What ``Server.shutdown`` does, without its tenths of a second.
         for listening in server.servers:
             listening.close()
+        if live is not None:
+            await live.close()
         for connection in list(server.server_state.connections):
             connection.shutdown()
         await until(lambda: not server.server_state.connections and not server.server_state.tasks)
