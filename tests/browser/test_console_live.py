@@ -22,6 +22,7 @@ from toolwitness.core.evidence import Kind
 
 ANN = tw.Actor(id="ann", roles=frozenset({"finance"}), name="Ann Arbor")
 SECRET = "a secret of the tests"
+WATCH = "window.broken = []; document.addEventListener('securitypolicyviolation', (event) => window.broken.push(event.violatedDirective));"
 
 
 @dataclass
@@ -47,6 +48,7 @@ class Stand:
         )
         context.set_default_timeout(15_000)
         self.contexts.append(context)
+        await context.add_init_script(WATCH)
         page = await context.new_page()
         self.listen(page)
         if stream == "blocked":
@@ -354,9 +356,6 @@ async def test_nothing_on_the_page_breaks_its_own_rules(stand: Stand) -> None:
     trip = await _trip(stand, "book", "hotels", "trains", "seat")
     for address in ("/", "/inbox", f"/tasks/{trip.task}", f"/invocations/{trip.ids['hotels']}"):
         page = await stand.tab(address)
-        await page.evaluate(
-            "() => { window.broken = []; document.addEventListener('securitypolicyviolation', (e) => window.broken.push(e.violatedDirective)); }"
-        )
         await expect(currency(page)).to_contain_text("Live")
         for disclosure in await page.locator("tool-call-card summary, tool-call-card [aria-expanded=false]").all():
             if await disclosure.is_visible():
