@@ -1,8 +1,6 @@
 """The desk: declare tools, open tasks, decide, follow. It knows every room and decides nothing itself."""
 
-import os
-import secrets
-import socket
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +14,10 @@ from toolwitness.core.verdicts import Actor
 from toolwitness.policy.tool_policy import CancelSupport, Inverse, RetryPolicy, ToolPolicy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Problem, Recorded
 from toolwitness.runtime.body import executor_of
+from toolwitness.runtime.dispatching import running_inside
+from toolwitness.runtime.encoding import to_json
 from toolwitness.runtime.local import LocalRuntime
+from toolwitness.runtime.recovery import name_of_process
 from toolwitness.runtime.tools import Tool
 from toolwitness.service import again, answer, cancel, close, inputs, propose, reconcile, record, submit, sweep, waive_child
 from toolwitness.service.workplace import Receipt, Workplace, read
@@ -81,12 +82,13 @@ class Desk:
         are looked at.
         """
         self.place = Workplace(ledger=ledger, clock=clock, ids=ids)
-        self.host = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.host = name_of_process()
         self.tenant = tenant
         self.register = record.Register()
         self._options = {"concurrency": concurrency, "sweep_seconds": sweep_seconds}
         self._tools: dict[str, Tool] = {}
         self._runtime: LocalRuntime | None = None
+        self._starting = asyncio.Lock()
 
     # ── tools ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -166,18 +168,26 @@ class Desk:
 
     async def start(self) -> "Desk":
         """Begin to run permitted calls and to look at deadlines; starting twice changes nothing."""
-        if self._runtime is None:
-            self._runtime = LocalRuntime(self.place, host=self.host, **self._options)  # type: ignore[arg-type]  # the options are named above
-            self._runtime.tools = self._tools
-            await self._runtime.start()
+        async with self._starting:
+            if self._runtime is None:
+                runtime = LocalRuntime(self.place, host=self.host, **self._options)  # type: ignore[arg-type]  # named above
+                runtime.tools = self._tools
+                try:
+                    await runtime.start()
+                except BaseException:
+                    await runtime.close()
+                    raise
+                self._runtime = runtime
         return self
 
     async def close(self) -> None:
-        """Ask every body to stop, see each to its end, and close the ledger."""
-        if self._runtime is not None:
-            await self._runtime.close()
+        """Ask every body to stop, see each to its end, answer whoever still waits, and close the ledger."""
+        try:
+            if self._runtime is not None:
+                await self._runtime.close()
+        finally:
             self._runtime = None
-        await self.ledger.close()
+            await self.ledger.close()
 
     async def __aenter__(self) -> Self:
         """Start."""
@@ -196,7 +206,11 @@ class Desk:
             InvalidInput: the purpose is empty.
         """
         await self.start()
-        yield TaskHandle(self, await propose.open_task(self.place, purpose, required_children=required_children, tenant=self.tenant))
+        inside = running_inside()
+        task_id = await propose.open_task(
+            self.place, purpose, required_children=required_children, tenant=self.tenant, parent_task=inside.task_id if inside else ""
+        )  # fmt: skip  # one call
+        yield TaskHandle(self, task_id)
 
     async def reopen(self, task_id: str) -> TaskHandle:
         """Give a handle on a task that is already recorded.
@@ -221,61 +235,61 @@ class Desk:
         Raises:
             NotPermitted: with the rule and the reason; the refused act is on record.
         """
-        return await answer.approve(self.place, invocation_id, actor=_actor(by), **binding)
+        return await answer.approve(self.place, invocation_id, actor=self._actor(by), **binding)
 
     async def deny(self, invocation_id: str, *, by: Actor | str, **binding: str) -> Receipt:
         """Deny the request that waits. Raises as ``approve`` does."""
-        return await answer.deny(self.place, invocation_id, actor=_actor(by), **binding)
+        return await answer.deny(self.place, invocation_id, actor=self._actor(by), **binding)
 
     async def dismiss(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
         """Dismiss a proposal before dispatch. Raises as ``approve`` does."""
-        return await close.dismiss(self.place, invocation_id, actor=_actor(by), reason=reason)
+        return await close.dismiss(self.place, invocation_id, actor=self._actor(by), reason=reason)
 
     async def withdraw(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
         """Withdraw a request; after dispatch this requests a cancellation. Raises as ``approve`` does."""
-        return await close.withdraw(self.place, invocation_id, actor=_actor(by), reason=reason)
+        return await close.withdraw(self.place, invocation_id, actor=self._actor(by), reason=reason)
 
     async def request_cancellation(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
         """Request the cancellation of this call alone; it is cancelled when its executor says so. Raises as ``approve`` does."""
-        return await cancel.request_cancellation(self.place, invocation_id, actor=_actor(by), reason=reason)
+        return await cancel.request_cancellation(self.place, invocation_id, actor=self._actor(by), reason=reason)
 
     async def supply_input(self, invocation_id: str, fields: Mapping[str, Any], *, by: Actor | str) -> Receipt:
         """Supply inputs that were asked for. Raises as ``approve`` does."""
-        return await inputs.supply_input(self.place, invocation_id, actor=_actor(by), fields=fields)
+        return await inputs.supply_input(self.place, invocation_id, actor=self._actor(by), fields=_as_json(fields))
 
     async def edit_inputs(self, invocation_id: str, fields: Mapping[str, Any], *, by: Actor | str) -> Receipt:
         """Change inputs before dispatch; an approval of the old ones is invalidated. Raises as ``approve`` does."""
-        return await inputs.edit_inputs(self.place, invocation_id, actor=_actor(by), fields=fields)
+        return await inputs.edit_inputs(self.place, invocation_id, actor=self._actor(by), fields=_as_json(fields))
 
     async def retry(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
         """Propose the next attempt; the receipt's record is the new one. Raises as ``approve`` does."""
-        return await again.retry(self.place, invocation_id, actor=_actor(by), reason=reason)
+        return await again.retry(self.place, invocation_id, actor=self._actor(by), reason=reason)
 
     async def reverse(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
         """Propose the named inverse as a call of its own. Raises as ``approve`` does."""
-        return await again.reverse(self.place, invocation_id, actor=_actor(by), reason=reason)
+        return await again.reverse(self.place, invocation_id, actor=self._actor(by), reason=reason)
 
     async def resubmit(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
         """Propose an expired or closed call afresh. Raises as ``approve`` does."""
-        return await again.resubmit(self.place, invocation_id, actor=_actor(by), reason=reason)
+        return await again.resubmit(self.place, invocation_id, actor=self._actor(by), reason=reason)
 
     async def request_approval_again(self, invocation_id: str, *, by: Actor | str) -> Receipt:
         """Ask anew after an approval was invalidated or has expired. Raises as ``approve`` does."""
-        return await again.request_approval_again(self.place, invocation_id, actor=_actor(by))
+        return await again.request_approval_again(self.place, invocation_id, actor=self._actor(by))
 
     async def choose_route(self, invocation_id: str, route: str, *, by: Actor | str, reason: str = "") -> Receipt:
         """Choose a declared alternate route. Raises as ``approve`` does."""
-        return await again.choose_route(self.place, invocation_id, actor=_actor(by), route=route, reason=reason)
+        return await again.choose_route(self.place, invocation_id, actor=self._actor(by), route=route, reason=reason)
 
     async def reconcile(self, invocation_id: str, conclusion: str, *, by: Actor | str, detail: str = "", reference: str = "") -> Receipt:
         """Record what is known about the effects now. Raises as ``approve`` does."""
         return await reconcile.reconcile(
-            self.place, invocation_id, actor=_actor(by), conclusion=conclusion, detail=detail, reference=reference
+            self.place, invocation_id, actor=self._actor(by), conclusion=conclusion, detail=detail, reference=reference
         )
 
     async def waive(self, task_id: str, invocation_id: str, *, by: Actor | str, reason: str) -> Recorded:
         """Waive a required call of a task. Raises as ``approve`` does."""
-        return await waive_child.waive_child(self.place, task_id, invocation_id, actor=_actor(by), reason=reason)
+        return await waive_child.waive_child(self.place, task_id, invocation_id, actor=self._actor(by), reason=reason)
 
     async def sweep(self) -> Sequence[Recorded]:
         """Look at the deadlines now, instead of waiting for the sweeper."""
@@ -293,7 +307,7 @@ class Desk:
 
     async def observe(self, drafts: Sequence[Draft], *, by: Actor | str) -> Sequence[Recorded]:
         """Record observations of a registered source; what its source may not say is kept as refused."""
-        return await record.record_observations(self.place, self.register, drafts, actor=_actor(by))
+        return await record.record_observations(self.place, self.register, drafts, actor=self._actor(by))
 
     def follow(self, *, after: int = 0) -> AsyncIterator[Sequence[Recorded]]:
         """Yield what is recorded, by any process, for ever."""
@@ -314,7 +328,11 @@ class Desk:
 
         return create_app(self.place, self.register, authenticate=authenticate, secret=secret.encode(), start=self.start)
 
+    def _actor(self, by: Actor | str) -> Actor:
+        """Take an actor, or the bare id of one of this desk's tenant who holds no roles."""
+        return by if isinstance(by, Actor) else Actor(id=by, tenant=self.tenant)
 
-def _actor(by: Actor | str) -> Actor:
-    """Take an actor, or the bare id of one who holds no roles."""
-    return by if isinstance(by, Actor) else Actor(id=by)
+
+def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Give inputs that a program wrote as the JSON that stands for them on record: a Decimal as its text, a date as ISO 8601."""
+    return {name: to_json(value) for name, value in fields.items()}

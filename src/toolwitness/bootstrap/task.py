@@ -2,12 +2,15 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolwitness.bootstrap.provenance import split
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.task import SYNTHESIS
+from toolwitness.runtime.courier import keep, outlast
+from toolwitness.runtime.dispatching import running_inside
 from toolwitness.runtime.outcomes import CallOutcome
 from toolwitness.runtime.tools import Tool
 from toolwitness.service.propose import Proposal, propose
@@ -23,10 +26,14 @@ _OURS: Final = frozenset({"purpose", "depends_on", "required", "source_request",
 class Call:
     """One call: await it for its outcome, or keep it to name it as a dependency. It begins when it is made, not when it is awaited."""
 
-    def __init__(self, proposed: "asyncio.Future[str]", ended: "asyncio.Task[CallOutcome]") -> None:
-        """Take the futures of the invocation id and of the outcome."""
+    def __init__(
+        self, proposed: "asyncio.Future[str]", ended: "asyncio.Task[CallOutcome]", release: Callable[[str], Awaitable[None]]
+    ) -> None:
+        """Take the futures of the invocation id and of the outcome, and what is done when nobody waits any more."""
         self._proposed = proposed
         self._ended = ended
+        self._release = release
+        self._waiting = 0
 
     async def invocation_id(self) -> str:
         """Wait until the proposal is recorded and give its id."""
@@ -37,9 +44,36 @@ class Call:
 
         Raises:
             InvalidInput: the tool is not declared at this desk; nothing was recorded.
-            asyncio.CancelledError: the caller's own, untouched; the body was asked to stop.
+            asyncio.CancelledError: the caller's own, untouched. When the last one who waits is cancelled, the body is asked to stop and its
+                end is awaited (a thread holds nobody), and a call that was not dispatched is withdrawn.
         """
-        return self._ended.__await__()
+        return self._wait().__await__()
+
+    async def _wait(self) -> CallOutcome:
+        self._waiting += 1
+        try:
+            return await asyncio.shield(self._ended)
+        except asyncio.CancelledError:
+            if self._waiting == 1 and not self._ended.done():
+                await outlast(keep(asyncio.ensure_future(self._let_go())))
+            raise
+        finally:
+            self._waiting -= 1
+
+    async def _let_go(self) -> None:
+        """Take back what the caller no longer waits for, once it is known what that is."""
+        await outlast(self._proposed)
+        if not self._proposed.cancelled() and self._proposed.exception() is None:
+            await self._release(self._proposed.result())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bound:
+    """A call as it was made: what was passed at that moment, whatever the caller does to its objects later."""
+
+    proposal: Proposal
+    arguments: Mapping[str, Any] | None
+    """For the body; ``None`` where they do not fit the tool as they are."""
 
 
 class TaskHandle:
@@ -57,12 +91,13 @@ class TaskHandle:
     ) -> Call:  # fmt: skip  # a signature in four lines
         """Propose a call of ``tool`` with its inputs, submit it, and give a ``Call`` to await.
 
-        Inputs are given by keyword, or in ``inputs`` where the tool's own parameters are called as one of ours. They may carry provenance
+        Inputs are given by keyword, or in ``inputs`` where a parameter of the tool is called as one of ours. They may carry provenance
         (``from_result``, ``from_user``); without it they read ``unrecorded``. ``depends_on`` names calls that must be resolved first; until
-        then it stays proposed. ``required="no"`` lets the task be complete without it.
+        then it stays proposed. ``required="no"`` lets the task be complete without it. A call made inside the body of another call of this
+        task points to it as its parent.
         """
         facts = {"purpose": purpose, "required": required, "source_request": source_request, "proposer": proposer}
-        return self._begin(tool, {**(inputs or {}), **more_inputs}, depends_on, facts, in_mapping=frozenset(inputs or ()))
+        return self._begin(tool, inputs or {}, more_inputs, depends_on, facts)
 
     def synthesis(
         self, tool: Callable[..., Any] | str, *, purpose: str = "", depends_on: Sequence[Call | CallOutcome | str] = (),
@@ -70,45 +105,59 @@ class TaskHandle:
     ) -> Call:  # fmt: skip  # a signature in three lines
         """Propose the call that sums the task up; otherwise as ``call``. The first one proposed is the task's synthesis and stays it."""
         facts = {"purpose": purpose, "role": SYNTHESIS, "source_request": source_request, "proposer": proposer}
-        return self._begin(tool, {**(inputs or {}), **more_inputs}, depends_on, facts, in_mapping=frozenset(inputs or ()))
+        return self._begin(tool, inputs or {}, more_inputs, depends_on, facts)
 
     def _begin(
-        self, tool: Callable[..., Any] | str, inputs: dict[str, Any], depends_on: Sequence[Call | CallOutcome | str],
-        facts: dict[str, str], *, in_mapping: Collection[str],
+        self, tool: Callable[..., Any] | str, inputs: Mapping[str, Any], more_inputs: Mapping[str, Any],
+        depends_on: Sequence[Call | CallOutcome | str], facts: dict[str, str],
     ) -> Call:  # fmt: skip  # a signature in four lines
         """Begin to carry a call through; its proposal and its end can be waited for."""
-        proposed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        inside = running_inside()
         facts["source_request"] = facts["source_request"] or f"task {self.id}"
-        ended = asyncio.create_task(
-            self._carry(tool, inputs, depends_on, facts, proposed, in_mapping=in_mapping), name=f"toolwitness-caller-{self.id}"
+        made = Proposal(
+            tool="",
+            inputs=b"{}",
+            host=self._desk.host,
+            parent=inside.invocation_id if inside and inside.task_id == self.id else "",
+            **facts,
         )
-        return Call(proposed, ended)
+        try:
+            _require_unmistakable(self._desk.tool_named(tool), inputs)
+            bound: _Bound | InvalidInput = self._bind(made, tool, {**inputs, **more_inputs})
+        except InvalidInput as error:
+            bound = error  # whoever awaits the call gets it
+        proposed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        ended = asyncio.create_task(self._carry(bound, depends_on, proposed), name=f"toolwitness-caller-{self.id}")
+        return Call(proposed, ended, self._release)
+
+    def _bind(self, made: Proposal, tool: Callable[..., Any] | str, inputs: Mapping[str, Any]) -> _Bound:
+        declared = self._desk.tool_named(tool)
+        values, provenance = split(inputs)
+        arguments, encoded, problems = declared.bind(values)
+        proposal = replace(made, tool=declared.name, inputs=encoded, provenance=provenance)
+        return _Bound(proposal=proposal, arguments=None if problems else arguments)
+
+    async def _release(self, invocation_id: str) -> None:
+        await self._desk.runtime.release(invocation_id)
 
     async def _carry(
-        self, tool: Callable[..., Any] | str, inputs: dict[str, Any], depends_on: Sequence[Call | CallOutcome | str], facts: dict[str, str],
-        proposed: "asyncio.Future[str]", *, in_mapping: Collection[str],
-    ) -> CallOutcome:  # fmt: skip  # a signature in three lines
+        self, bound: _Bound | InvalidInput, depends_on: Sequence[Call | CallOutcome | str], proposed: "asyncio.Future[str]"
+    ) -> CallOutcome:
         """Propose, submit, and wait for the outcome."""
         desk = self._desk
         try:
-            declared = desk.tool_named(tool)
-            _require_unmistakable(declared, in_mapping)
-            values, provenance = split(inputs)
-            arguments, encoded, problems = declared.bind(values)
+            if isinstance(bound, InvalidInput):
+                raise bound
             dependencies = [await _id_of(dependency) for dependency in depends_on]
-            proposal = Proposal(
-                tool=declared.name, inputs=encoded, provenance=provenance, dependencies=dependencies, host=desk.host, **facts
-            )
-            invocation_id = await propose(desk.place, self.id, proposal)
+            invocation_id = await propose(desk.place, self.id, replace(bound.proposal, dependencies=dependencies))
         except BaseException as error:
             if not proposed.done():
-                proposed.set_exception(
-                    error if isinstance(error, Exception) else InvalidInput("The call was never proposed.", field="call")
-                )
+                never = InvalidInput("The call was never proposed.", field="call")
+                proposed.set_exception(error if isinstance(error, Exception) else never)
                 proposed.exception()
             raise
-        if not problems:
-            desk.runtime.hold(invocation_id, arguments)
+        if bound.arguments is not None:
+            desk.runtime.hold(invocation_id, bound.arguments)
         proposed.set_result(invocation_id)
         await submit(desk.place, invocation_id)
         return await desk.runtime.outcome(invocation_id)
@@ -121,16 +170,15 @@ async def _id_of(dependency: Call | CallOutcome | str) -> str:
     return dependency.invocation_id if isinstance(dependency, CallOutcome) else dependency
 
 
-def _require_unmistakable(tool: Tool, in_mapping: Collection[str]) -> None:
+def _require_unmistakable(tool: Tool, inputs: Mapping[str, Any]) -> None:
     """Go on only where no word of the call can be mistaken for an input of the tool.
 
     Raises:
         InvalidInput: the tool has a parameter that is called as one of ours, and it was not given in ``inputs``.
     """
-    mistakable = sorted(_OURS & inspect.signature(tool.fn).parameters.keys() - set(in_mapping))
+    mistakable = sorted(_OURS & inspect.signature(tool.fn).parameters.keys() - inputs.keys())
     if mistakable:
-        named = ", ".join(mistakable)
         raise InvalidInput(
-            f"{tool.name!r} has a parameter {named}, which is also a word of task.call.", field=mistakable[0],
+            f"{tool.name!r} has a parameter {mistakable[0]!r}, which is also a word of task.call.", field=mistakable[0],
             remedy=f'Give it in inputs={{"{mistakable[0]}": …}}.',
         )  # fmt: skip  # message first, facts after

@@ -20,7 +20,7 @@ class CallOutcome:
     """The closure kind, ``expired``, the failure category, ``outcome_unknown``, or ``succeeded``."""
     why: str = ""
     value: Any = None
-    """What the tool returned, where this process ran it; else the recorded result."""
+    """What the tool returned, where this process ran it; else the recorded result as JSON."""
     record: InvocationRecord
 
     @property
@@ -37,8 +37,11 @@ class CallOutcome:
         return {"status": "error", "error": {"category": self.which, "detail": self.why}}
 
 
-def outcome_of(record: InvocationRecord, value: Any) -> CallOutcome:
-    """Read the outcome from a record that has ended, or whose outcome nobody knows."""
+def outcome_of(record: InvocationRecord, value: Any, *, why: str = "") -> CallOutcome:
+    """Read the outcome from a record that has ended, or whose outcome nobody knows; ``why`` says why not, where the record does not.
+
+    What the tool returned is given even then: it could not be recorded, and it is not to be lost with that.
+    """
     if record.state is State.SUCCEEDED:
         return CallOutcome(kind="ok", invocation_id=record.id, which="succeeded", value=value, record=record)
     if record.state is State.CANCELLED:
@@ -51,5 +54,5 @@ def outcome_of(record: InvocationRecord, value: Any) -> CallOutcome:
         data = record.outcome.data
         return CallOutcome(kind="error", invocation_id=record.id, which=str(data["category"]), why=str(data["detail"]), record=record)
     finding = record.findings.get(Code.OUTCOME_UNKNOWN)
-    why = finding.detail if finding else "the call has not ended"
-    return CallOutcome(kind="error", invocation_id=record.id, which="outcome_unknown", why=why, record=record)
+    reason = why or (finding.detail if finding else "the call has not ended")
+    return CallOutcome(kind="error", invocation_id=record.id, which="outcome_unknown", why=reason, value=value, record=record)

@@ -1,19 +1,51 @@
 """After a restart: which bodies are gone with the process that held them.
 
-A worker is named ``machine:pid:nonce``. On the same machine a process that is no longer there cannot be running a body; on another machine
-nothing can be said from here, and nothing is. Nobody is ever run again by this: the outcome is recorded as unknown.
+A worker is named ``machine:pid:nonce``; the nonce begins with the time at which the process started, where the system tells it, since
+numbers of processes come again (in a container nearly always). On the same machine a process that is no longer there cannot be running a
+body; on another machine nothing can be said from here, and nothing is. Nothing is ever run again by this: the outcome is recorded as
+unknown.
 """
 
 import os
+import secrets
 import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
-from toolwitness.core.errors import Conflict
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, Owner, State
 from toolwitness.ports import Draft, Recorded
-from toolwitness.service.workplace import Workplace, read
+from toolwitness.service.workplace import Situation, Workplace, carry_out, read
+
+_open_here: Final[set[str]] = set()
+"""The desks of this process that are running."""
+
+
+def name_of_process() -> str:
+    """Make the name under which a desk of this process works."""
+    started = _started(os.getpid())
+    return f"{socket.gethostname()}:{os.getpid()}:{started}-{secrets.token_hex(4)}"
+
+
+def know_desk(worker: str) -> None:
+    """Note that a desk of this process runs under this name."""
+    _open_here.add(worker)
+
+
+def forget_desk(worker: str) -> None:
+    """Note that it has seen every body of its own to the end."""
+    _open_here.discard(worker)
+
+
+def _started(pid: int) -> str:
+    """Give when a process started, in the system's own count; empty where the system does not tell."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
 
 
 def is_gone(worker: str) -> str:
@@ -21,37 +53,44 @@ def is_gone(worker: str) -> str:
     parts = worker.rsplit(":", 2)
     if len(parts) != 3 or parts[0] != socket.gethostname() or not parts[1].isdigit():
         return ""
+    pid = int(parts[1])
+    if pid == os.getpid():
+        return "" if worker in _open_here else f"the desk that held it (in process {pid}) is closed"
+    gone = f"the process that held it (pid {pid}) is gone"
     try:
-        os.kill(int(parts[1]), 0)
-    except ProcessLookupError:
-        return f"the process that held it (pid {parts[1]}) is gone"
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return gone
     except PermissionError:
-        return ""
-    return ""
+        pass
+    then, _, _ = parts[2].partition("-")
+    now = _started(pid)
+    return gone if then and now and then != now else ""
 
 
 async def record_lost(place: Workplace, *, source: str) -> list[Recorded]:
     """Record every claimed or executing call as lost whose process is gone; once across processes."""
     found: list[Recorded] = []
     for row in await place.ledger.states(states=[state for state in State if state not in TERMINAL]):
-        situation = await read(place, row.invocation_id)
-        record = situation.record
-        reason = is_gone(str(record.claim.data.get("worker") or "")) if record.claim else ""
-        if not reason or Code.OUTCOME_UNKNOWN in record.findings:
-            continue
-        try:
-            found += await place.ledger.append(record.task_id, [_lost(place, record, reason, source)], expected_sequence=situation.view.sequence)
-        except Conflict:
-            continue  # somebody else looked at the same time
+        if _why_lost((await read(place, row.invocation_id)).record):
+            found += (await carry_out(place, row.invocation_id, lambda situation: _lost(place, situation, source))).recorded
     return found
 
 
-def _lost(place: Workplace, record: InvocationRecord, reason: str, source: str) -> Draft:
-    claim = record.claim
+def _why_lost(record: InvocationRecord) -> str:
+    """Say why nobody will ever say how this call ended; empty where somebody may, or where that is known already."""
+    if record.claim is None or record.state in TERMINAL or Code.OUTCOME_UNKNOWN in record.findings or record.reconciliations:
+        return ""
+    return is_gone(str(record.claim.data.get("worker") or ""))
+
+
+def _lost(place: Workplace, situation: Situation, source: str) -> Sequence[Draft]:
+    record, reason = situation.record, _why_lost(situation.record)
+    if not reason or record.claim is None:
+        return []
     facts = {"reason": reason, **({"lease": record.lease} if record.lease else {})}
     event = Event(
         kind=Kind.LOST, source=source, id=place.ids.new("evt"), task_id=record.task_id, invocation_id=record.id, owner=Owner.RUNTIME,
-        attempt=record.attempt, tenant=record.tenant, time=place.stamp(), data=facts, caused_by=(claim.ref,) if claim else (),
-        once_key=f"lost:{record.id}:{claim.permit if claim else ''}",
+        attempt=record.attempt, tenant=record.tenant, time=place.stamp(), data=facts, caused_by=(record.claim.ref,),
     )  # fmt: skip  # facts in lines
-    return Draft(event=event)
+    return [Draft(event=event)]

@@ -4,12 +4,17 @@ The mapping is this file: one method a fact. A cancellation is acknowledged only
 ending by cancellation that nobody requested is a failure with category ``aborted``.
 """
 
+import asyncio
 import json
+import logging
+from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
+from toolwitness.core.errors import Unavailable
 from toolwitness.core.evidence import Event, Kind
-from toolwitness.core.record import InvocationRecord
+from toolwitness.core.record import InvocationRecord, Request
 from toolwitness.core.states import Owner, Termination
 from toolwitness.core.times import rfc3339
 from toolwitness.ports import Draft
@@ -30,9 +35,12 @@ from toolwitness.runtime.facts import (
 )
 from toolwitness.runtime.results import encode_value
 from toolwitness.runtime.tools import Tool
-from toolwitness.service.workplace import Workplace, read
+from toolwitness.service.workplace import SOURCE, Workplace, read
 
+_log: Final = logging.getLogger("toolwitness.runtime")
 _DETAIL: Final = 300
+_MAX_INTEGER: Final = 2**53 - 1
+_LONGEST_PAUSE_SECONDS: Final = 1.0
 
 
 class ToolFailure(Exception):
@@ -51,13 +59,20 @@ class ToolFailure(Exception):
 
 
 class Reporter:
-    """The observer of one body: every fact becomes an event of one numbered source."""
+    """The observer of one body: every fact becomes an event of one numbered source.
+
+    A fact that the ledger cannot take now is kept and said before the next one, in order and under its own number; only one that could
+    never be recorded is dropped, and its number goes to the next. So no fact ever waits behind one that will not come.
+    """
 
     def __init__(
         self, place: Workplace, record: InvocationRecord, tool: Tool, *, source: str, worker: str, permit: str,
-        keep_value: Callable[[Any], None],
+        keep_value: Callable[[Any], None], patience_seconds: float = 5.0,
     ) -> None:  # fmt: skip  # a signature in three lines
-        """Report about ``record`` under ``permit``; ``keep_value`` gets the very object that the tool returned."""
+        """Report about ``record`` under ``permit``; ``keep_value`` gets the very object that the tool returned.
+
+        ``patience_seconds`` is how long a fact waits for a ledger that cannot be written before its sender is told.
+        """
         self._place = place
         self._record = record
         self._tool = tool
@@ -65,7 +80,50 @@ class Reporter:
         self._worker = worker
         self._permit = permit
         self._keep_value = keep_value
+        self._patience_seconds = patience_seconds
         self._sequence = 0
+        self._unsaid: deque[Draft] = deque()
+        self._saying = asyncio.Lock()
+        self._cut_off = False
+        self.stopped_by = "caller"
+        """Who asked the body to stop, where no person's request is on record."""
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """The kinds of the facts that happened and that the ledger has not taken yet."""
+        return tuple(str(draft.event.kind) for draft in self._unsaid)
+
+    async def say_unsaid(self) -> None:
+        """Record what is kept, in order.
+
+        Raises:
+            Unavailable: the ledger still cannot be written; what is left is kept.
+            InvalidInput: a fact can never be recorded as it is; it is dropped.
+        """
+        async with self._saying:
+            while self._unsaid:
+                draft = self._unsaid[0]
+                numbered = draft.event.owner is Owner.RUNTIME
+                event = replace(draft.event, sequence=self._sequence + 1) if numbered else draft.event
+                try:
+                    await self._place.ledger.append(self._record.task_id, [replace(draft, event=event)])
+                except (Unavailable, asyncio.CancelledError):
+                    raise  # said again later under the same id, it is recorded once
+                except BaseException:
+                    self._unsaid.popleft()
+                    raise
+                self._unsaid.popleft()
+                self._sequence += numbered
+                self._cut_off = False
+
+    async def never_started(self, detail: str) -> None:
+        """Record that the call has failed before any of the body ran."""
+        facts = {"category": "not-started", "detail": words(detail), "evidence_ref": self._permit, "effects": "excluded"}
+        await self._append(Kind.FAILED, facts, at=self._place.stamp())
+
+    async def lost(self, reason: str) -> None:
+        """Record that nobody will see how this ended."""
+        await self._append(Kind.LOST, {"reason": reason, "lease": f"{self._worker}/{self._record.id[-8:]}"}, at=self._place.stamp())
 
     async def accepted(self, *, queue_ref: str) -> None:
         """Record that this process has taken the call into its queue."""
@@ -80,26 +138,45 @@ class Reporter:
                 support = "task" if fact.executor is Executor.TASK else "thread"
                 facts = {"attempt": self._record.attempt, "executor": str(fact.executor), "lease": fact.lease, "worker": self._worker,
                          "permit": self._permit, "started_at": at, "cancel_support": support}  # fmt: skip  # facts in lines
-                await self._append(Kind.STARTED, facts, at=at)
+                await self._start(facts, at)
             case OutputEmitted():
                 await self._append(Kind.OUTPUT, {"order": fact.order}, at=at, values={"output": encode_value(fact.value)})
             case ProgressReported():
-                facts = {"order": fact.order, "text": fact.text[:_DETAIL]}
+                facts = {"order": fact.order, "text": words(fact.text)}
                 await self._append(Kind.PROGRESS, facts if fact.percent is None else {**facts, "percent": fact.percent}, at=at)
             case PartCompleted():
-                await self._append(Kind.PART_COMPLETED, {"part": fact.part, "open": list(fact.open)}, at=at)
+                await self._append(Kind.PART_COMPLETED, {"part": words(fact.part), "open": [words(part) for part in fact.open]}, at=at)
             case CommitmentCrossed():
-                await self._append(Kind.COMMITTED, {"boundary": fact.description}, at=at)
+                await self._append(Kind.COMMITTED, {"boundary": words(fact.description)}, at=at)
             case EffectObserved():
-                extra = {k: v if isinstance(v, str | int | None) else str(v) for k, v in fact.fields.items()}
-                reference = {"reference": fact.reference} if fact.reference else {}
-                await self._append(Kind.EFFECT, {"effect": fact.description, "at": at, **reference, **extra}, at=at)
+                extra = {words(name): _plain(value) for name, value in fact.fields.items()}
+                reference = {"reference": words(fact.reference)} if fact.reference else {}
+                await self._append(Kind.EFFECT, {**extra, "effect": words(fact.description), "at": at, **reference}, at=at)
             case Heartbeat():
                 await self._append(Kind.HEARTBEAT, {"attempt": self._record.attempt, "lease": fact.lease}, at=at)
             case WaiterReleased():
                 await self._append(Kind.WAITER_RELEASED, {"waiter": "caller", "body": str(fact.body)}, at=at)
             case Ended():
-                await self._ended(fact.ending, at)
+                await self._end(fact.ending, at)
+
+    async def _start(self, facts: Mapping[str, Any], at: str) -> None:
+        """Record the start, or leave no trace of it: a body whose start cannot be recorded does not run."""
+        try:
+            await self._append(Kind.STARTED, facts, at=at)
+        except BaseException:
+            kept = [draft for draft in self._unsaid if draft.event.kind != Kind.STARTED]
+            self._unsaid = deque(kept)
+            raise
+
+    async def _end(self, ending: Ending, at: str) -> None:
+        """Record the end; where it cannot be told as it was, at least that it is not known."""
+        try:
+            await self._ended(ending, at)
+        except Unavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - the body has ended, whatever is wrong with how
+            _log.exception("the end of %s could not be told", self._record.id)
+            await self.lost(f"the body has ended ({ending.kind}), and how could not be recorded: {type(error).__name__}")
 
     async def _ended(self, ending: Ending, at: str) -> None:
         """Record how the body really ended."""
@@ -112,12 +189,12 @@ class Reporter:
             await self._failed(ending, at)
 
     async def _acknowledge(self, termination: Termination, ending: Ending, at: str) -> None:
-        request = (await read(self._place, self._record.id)).record.open_cancellation
+        request = await self._request()
         facts = {
             "termination": str(termination),
-            "initiator": request.actor if request else "caller",
+            "initiator": request.actor if request else self.stopped_by,
             "scope": request.scope if request and request.scope else "this invocation",
-            "reason": (request.reason if request else "") or ending.stop_reason or "no reason was given",
+            "reason": words((request.reason if request else "") or ending.stop_reason or "no reason was given"),
             "at": at,
             "request_ref": request.ref if request else "",
             "effects": "excluded" if ending.kind is EndingKind.NEVER_STARTED else "",
@@ -125,10 +202,17 @@ class Reporter:
         cause = (request.ref,) if request else ()
         await self._append(Kind.CANCEL_ACKNOWLEDGED, {k: v for k, v in facts.items() if v}, at=at, caused_by=cause)
 
+    async def _request(self) -> Request | None:
+        """Read the request that this end acknowledges; where it cannot be read, the end is told without it."""
+        try:
+            return (await read(self._place, self._record.id)).record.open_cancellation
+        except Unavailable:
+            return None
+
     async def _returned(self, ending: Ending, at: str) -> None:
         check = self._tool.check_result(ending.value)
         if check.kind == "rejected":
-            problems = [str(problem)[:_DETAIL] for problem in check.problems][:20] or ["it does not fit the declared type"]
+            problems = [words(problem) for problem in check.problems][:20] or ["it does not fit the declared type"]
             ref = await self._append(
                 Kind.RESULT_REJECTED, {"problems": problems, "declared": check.declared}, at=at, owner=Owner.POLICY,
                 values={"result": check.encoded},
@@ -145,40 +229,67 @@ class Reporter:
         error = ending.exception
         facts: dict[str, Any] = {"category": ending.category or "tool-error", "evidence_ref": f"raised:{type(error).__name__}"}
         if isinstance(error, ToolFailure):
-            facts |= {"category": error.category, "detail": error.detail[:_DETAIL]}
-            facts |= {"retryable": error.retryable} if error.retryable else {}
+            facts |= {"category": words(error.category) or "tool-error"}
+            facts |= {"detail": words(error.detail) or f"The tool failed: {facts['category']}."}
+            facts |= {"retryable": words(error.retryable)} if error.retryable else {}
         elif ending.kind is EndingKind.SELF_CANCELLED:
             facts["detail"] = "The tool cancelled itself; nobody had asked for it."
         elif ending.kind is EndingKind.NEVER_STARTED:
             facts |= {"detail": "The tool was never started.", "effects": "excluded"}
         else:
             facts["detail"] = f"The tool raised {type(error).__name__}."
-        raised = json.dumps({"type": type(error).__name__, "text": str(error)}, ensure_ascii=True).encode()
+        raised = json.dumps({"type": type(error).__name__, "text": _text_of(error)}, ensure_ascii=True).encode()
         await self._append(Kind.FAILED, facts, at=at, values={"exception": raised} if error else None)
 
     async def _append(
         self, kind: Kind, data: Mapping[str, Any], *, at: str, values: Mapping[str, bytes] | None = None, owner: Owner = Owner.RUNTIME,
         caused_by: tuple[str, ...] = (), media: str = "",
     ) -> str:  # fmt: skip  # a signature in three lines
-        """Append one event of this source, and give its reference."""
-        numbered = owner is Owner.RUNTIME
-        self._sequence += numbered
+        """Append one event of this source after all that are kept, and give its reference.
+
+        Raises:
+            Unavailable: the ledger could not be written for longer than patience lasts; the fact is kept.
+            InvalidInput: it can never be recorded as it is; it is dropped.
+        """
         event = Event(
-            kind=kind, source=self._source if numbered else "toolwitness:service", id=self._place.ids.new("evt"),
+            kind=kind, source=self._source if owner is Owner.RUNTIME else SOURCE, id=self._place.ids.new("evt"),
             task_id=self._record.task_id, invocation_id=self._record.id, owner=owner, attempt=self._record.attempt,
-            tenant=self._record.tenant, time=at, sequence=self._sequence if numbered else None, data=data, caused_by=caused_by,
+            tenant=self._record.tenant, time=at, data=data, caused_by=caused_by,
         )  # fmt: skip  # facts in lines
-        draft = Draft(event=event, values=values or {}, media_types={"result": media} if media else {})
-        recorded = await self._place.ledger.append(self._record.task_id, [draft])
-        return str(recorded[0].event.ref)
+        self._unsaid.append(Draft(event=event, values=values or {}, media_types={"result": media} if media else {}))
+        loop = asyncio.get_running_loop()
+        # Once patience has run out, further facts do not wait for the same ledger all over again.
+        until, pause = loop.time() + (0 if self._cut_off else self._patience_seconds), 0.05
+        while True:
+            try:
+                await self.say_unsaid()
+            except Unavailable:
+                if loop.time() + pause > until:
+                    self._cut_off = True
+                    raise
+            else:
+                return str(event.ref)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
 
 
-def waiter_gone(place: Workplace, record: InvocationRecord, *, source: str, body: str) -> Draft:
-    """Make the event that somebody stopped waiting; it proves nothing about the body."""
-    return Draft(
-        event=Event(
-            kind=Kind.WAITER_RELEASED, source=source, id=place.ids.new("evt"), task_id=record.task_id, invocation_id=record.id,
-            owner=Owner.RUNTIME, attempt=record.attempt, tenant=record.tenant, time=place.stamp(),
-            data={"waiter": "caller", "reason": "the caller's own task was cancelled", "body": body},
-        )
-    )  # fmt: skip  # facts in lines
+def words(text: object) -> str:
+    """Give a tool's own words as text that an event can hold: of a bounded length, and without half characters."""
+    said = text if isinstance(text, str) else str(text)
+    return said[:_DETAIL].encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _plain(value: object) -> object:
+    """Give a field of an effect as an event can hold it; what is no text becomes the text of it."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and -_MAX_INTEGER <= value <= _MAX_INTEGER:
+        return value
+    return words(value)
+
+
+def _text_of(error: BaseException | None) -> str:
+    try:
+        return str(error)
+    except Exception as broken:  # noqa: BLE001 - an exception whose own text raises is still what the tool raised
+        return f"<its text raised {type(broken).__name__}>"

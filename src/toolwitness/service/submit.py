@@ -1,11 +1,12 @@
 """Submit a proposal: policy asks for what is missing, asks for an approval, permits, or lets it wait for its dependencies."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import BEFORE_DISPATCH, Deadline, State
+from toolwitness.core.lineage import attempt_before
 from toolwitness.core.task import blocked_by, is_resolved, latest_attempts, root_of
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.approvals import build_request
@@ -58,10 +59,11 @@ def next_step(place: Workplace, situation: Situation, raw_inputs: bytes, problem
     ``problems`` is what the check of the inputs found; ``None`` where nobody in this process can check them.
 
     Raises:
-        Refusal: no policy of ours applies to the call: another runtime holds it and may run it at any moment.
+        Refusal: no policy of ours applies to the call and nobody asked us for an approval: another runtime holds it and may run it at any
+            moment.
     """
     record = situation.record
-    if not record.governed:
+    if not record.governed and not record.approvals:
         why = "no policy of ours applies to it: the runtime that proposed it runs it"
         raise Refusal(PolicyVerdict(allowed=False, rule="not-ours", reason=why))
     permitted = record.permission is not None and not record.permission.get("refused")
@@ -73,11 +75,27 @@ def next_step(place: Workplace, situation: Situation, raw_inputs: bytes, problem
     drafts += _dependencies(place, situation)
     if blocked_by(record, situation.view.task, situation.view.records):
         return drafts
+    earlier = attempt_before(record, situation.view.records)
+    verdict = judge_dispatch(record, situation.policy, situation.now, earlier=earlier)
+    if verdict.rule == _NOT_SAFE_TO_REPEAT:
+        return [*drafts, *_refused(place, situation, verdict)]
     if situation.policy.requires_approval and not record.granted:
         return drafts + ([] if record.open_approval else [approval_draft(place, situation, raw_inputs)])
-    verdict = judge_dispatch(record, situation.policy, situation.now)
     kind = Kind.PERMITTED if verdict.allowed else Kind.REFUSED
     return [*drafts, make_draft(place, record, kind, permission_facts(situation, rule=verdict.rule, reason=verdict.reason))]
+
+
+_NOT_SAFE_TO_REPEAT: Final = "earlier-outcome-unknown"
+"""The rule that refuses before anybody is asked: an approval cannot make it safe to do twice what may have been done once."""
+
+
+def _refused(place: Workplace, situation: Situation, verdict: PolicyVerdict) -> list[Draft]:
+    """Record that the call may not be dispatched as things stand, unless that is what the record says already."""
+    standing = situation.record.permission
+    if standing is not None and (standing.get("rule"), standing.get("reason")) == (verdict.rule, verdict.reason):
+        return []
+    facts = {"rule": verdict.rule, "reason": verdict.reason, "policy_version": situation.policy.version}
+    return [make_draft(place, situation.record, Kind.REFUSED, facts)]
 
 
 def _somebody_else_asks(record: InvocationRecord, problems: Sequence[InputProblem] | None) -> bool:
