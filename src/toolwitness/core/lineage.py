@@ -30,6 +30,11 @@ def _lineage(record: InvocationRecord, records: Records) -> tuple[str, ...]:
     return tuple(chain)
 
 
+def attempt_before(record: InvocationRecord, records: Records) -> InvocationRecord | None:
+    """Give the attempt that ``record`` retries or replaces, where there is one on record."""
+    return records.get(str(record.proposal.get("retry_of") or record.proposal.get("replaces") or ""))
+
+
 def root_of(record: InvocationRecord, records: Records) -> str:
     """Give the first attempt of the lineage that ``record`` belongs to."""
     return _lineage(record, records)[-1]

@@ -58,4 +58,4 @@ class Actor:
     tenant: str = ""
     name: str = ""
     channel: str = ""
-    """How the actor reached us: ``http``, ``cli``, ``python``."""
+    """How the actor reached us: ``http``, ``cli``, ``python``; ``client`` where a client's library answers in a person's name."""

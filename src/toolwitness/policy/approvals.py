@@ -33,12 +33,13 @@ def build_request(record: InvocationRecord, policy: ToolPolicy, *, approval_id: 
     """Give the fields of ``approval.requested``, without absent ones.
 
     ``facts`` names the inputs that must be in view (``fields``) and those of them that the inputs do not hold (``unreadable``),
-    which block approving. It never holds their values: those stay in the value table and are bound by their digest (R12).
+    which block approving. A call that destroys and whose inputs name nothing cannot be shown either, unless its policy says in
+    ``expected_effects`` what it does without inputs. It never holds their values: those stay in the value table and are bound by their digest (R12).
     Redacted fields are not among them.
     """
     scope = [(term, name) for term, name in policy.scope if f"/{name}" not in policy.redact]
     shown = f"; in view: {', '.join(term for term, _ in scope)}" if scope else ""
-    facts = {"fields": [name for _, name in scope], "unreadable": _unreadable(scope, inputs)}
+    facts = {"fields": [name for _, name in scope], "unreadable": _unreadable(scope, inputs) if scope else _unnamed(policy, inputs)}
     request = {
         "approval_id": approval_id,
         "consequence_summary": consequence_summary(policy),
@@ -50,7 +51,7 @@ def build_request(record: InvocationRecord, policy: ToolPolicy, *, approval_id: 
         "inputs_digest": (record.inputs or {}).get("digest"),
         "attempt": record.attempt,
         "policy_version": policy.version,
-        "facts": facts if scope else None,
+        "facts": facts if scope or facts["unreadable"] else None,
         "rule": "confirmation-required",
     }
     return {name: value for name, value in request.items() if value is not None}
@@ -63,6 +64,16 @@ def consequence_summary(policy: ToolPolicy) -> str:
     labels = ", ".join(CONSEQUENCES[c].label for c in policy.consequences)
     boundary = f"; cannot be called back after: {policy.commitment_boundary}" if policy.commitment_boundary else ""
     return f"{labels}{boundary}"
+
+
+def _unnamed(policy: ToolPolicy, inputs: bytes) -> list[str]:
+    """Name the targets where a class wants them in view, nobody declared which inputs they are, and there are no inputs at all."""
+    if "targets" not in policy.demands.shown or policy.expected_effects:
+        return []
+    try:
+        return [] if loads_strict(inputs) else ["targets"]
+    except (InvalidInput, ValueError):
+        return ["targets"]
 
 
 def _unreadable(scope: Sequence[tuple[str, str]], inputs: bytes) -> list[str]:
@@ -133,6 +144,17 @@ def judge_decision(
     facts = {"winner": {"kind": answer.kind, "actor": answer.actor, "at": answer.at, "ref": str(answer.ref)}} if answer else {}
     who = actor.id if actor else "nobody"
     return judge(_RULES, case, allowed_by="eligible", reason=f"{who} may {decision} {approval_id}", facts=facts)
+
+
+CLIENT: Final = "client"
+"""The channel of answers that a client's library sends in a person's name."""
+
+
+def objection_to_channel(actor: Actor | None, record: InvocationRecord) -> str:
+    """Say why an answer that a client gives for a person does not count: nobody was shown the question. Empty where it was, or a person answers."""
+    if actor is None or actor.channel != CLIENT or record.rendered:
+        return ""
+    return "a client answered for a person, and nothing shows that the question was presented to anybody"
 
 
 def objection_to_actor(actor: Actor | None, record: InvocationRecord) -> str:
@@ -215,12 +237,15 @@ def _same_policy(case: _Case) -> str:
 def _scope_in_view(case: _Case) -> str:
     if not case.approving:
         return ""
+    if not case.record.tool:
+        return "no tool is on record that would be approved"
     facts = cast("Mapping[str, Any]", case.asked.data.get("facts") or {})
     missing = [str(name) for name in facts.get("unreadable") or ()]
     return f"what it covers cannot be shown: {', '.join(missing)}" if missing else ""
 
 
 _RULES: Final[tuple[Rule[_Case], ...]] = (
+    Rule("presented", lambda case: objection_to_channel(case.actor, case.record)),
     Rule("actor", lambda case: objection_to_actor(case.actor, case.record)),
     Rule("known-request", _known),
     Rule("already-answered", _unanswered),

@@ -14,7 +14,7 @@ from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import BEFORE_DISPATCH, EXECUTING, TERMINAL, Reconciliation, State
 from toolwitness.core.task import Records, TaskRecord, required_lineages
 from toolwitness.core.verdicts import Actor, Control, PolicyVerdict
-from toolwitness.policy.approvals import Decision, judge_decision, objection_to_actor
+from toolwitness.policy.approvals import Decision, judge_decision, objection_to_actor, objection_to_channel
 from toolwitness.policy.consequences import CancelUntil
 from toolwitness.policy.retry import body_may_run, expired_approval, judge_resubmission, judge_retry, judge_reversal
 from toolwitness.policy.rules import Rule, judge
@@ -176,7 +176,7 @@ def _judge(moment: Moment, action: str) -> PolicyVerdict:
     rules = _RULES.get(action)
     if rules is None:
         return PolicyVerdict(allowed=False, rule="unknown-action", reason=f"there is no action {action!r}")
-    verdict = judge((_ACTOR, *rules), moment, allowed_by=f"may-{action}", reason="policy allows it")
+    verdict = judge((_PRESENTED, _ACTOR, *rules), moment, allowed_by=f"may-{action}", reason="policy allows it")
     again = _AGAIN.get(action)
     if verdict.allowed and again is not None:
         return again(moment.record, moment.policy, moment.now)
@@ -295,8 +295,16 @@ def _to_reconcile(moment: Moment) -> str:
     return "" if _reconcilable(moment.record) else "nothing about its effects is in doubt"
 
 
+def _asked_for_it(moment: Moment) -> str:
+    """Where it is on record who asked for the call, only they take it back; an approver denies."""
+    requester = str(moment.record.proposal.get("requested_by") or "")
+    who = moment.actor.id if moment.actor else ""
+    return f"{requester} asked for it, and only they take it back" if requester and who != requester else ""
+
+
+_PRESENTED: Final[Rule[Moment]] = Rule("presented", lambda moment: objection_to_channel(moment.actor, moment.record))
 _ACTOR: Final[Rule[Moment]] = Rule("actor", lambda moment: objection_to_actor(moment.actor, moment.record))
-_OPEN: Final = (Rule("before-dispatch", _before_dispatch), Rule("already-dispatched", _unclaimed))
+_OPEN: Final = (Rule("before-dispatch", _before_dispatch), Rule("already-dispatched", _unclaimed), Rule("requester", _asked_for_it))
 _DRAFT: Final = _in(
     State.PROPOSED, State.AWAITING_INPUT, State.AWAITING_APPROVAL, why="inputs are edited before dispatch; a later attempt starts from them"
 )

@@ -1,5 +1,6 @@
 """May this call be handed to an executor now? Asked when policy permits, and again when the permit is claimed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -9,6 +10,7 @@ from toolwitness.core.states import TERMINAL, Deadline
 from toolwitness.core.times import parse_rfc3339
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.policy.deadlines import Standing, after, standing
+from toolwitness.policy.retry import objection_to_repeat
 from toolwitness.policy.rules import Rule, judge
 from toolwitness.policy.tool_policy import ToolPolicy
 
@@ -18,18 +20,32 @@ class _Case:
     record: InvocationRecord
     policy: ToolPolicy
     now: datetime
+    earlier: InvocationRecord | None = None
+    """The attempt that this one retries or replaces."""
+    blocked_by: tuple[str, ...] = ()
+    approval_id: str = ""
+    """The approval under which a runtime says that it dispatches; empty where it names none."""
 
 
-def judge_dispatch(record: InvocationRecord, policy: ToolPolicy, now: datetime) -> PolicyVerdict:
-    """Judge whether ``record`` may be dispatched at ``now``; what it waits for in its task is the task's matter."""
+def judge_dispatch(
+    record: InvocationRecord, policy: ToolPolicy, now: datetime, *, earlier: InvocationRecord | None = None, blocked_by: Sequence[str] = (),
+    approval_id: str = "",
+) -> PolicyVerdict:  # fmt: skip  # a signature in three lines
+    """Judge whether ``record`` may be dispatched at ``now``.
+
+    ``earlier`` is the attempt before it; ``blocked_by`` names what it waits for in its task; ``approval_id`` is the approval that a runtime
+    claims to dispatch under, which must be one of this call's own.
+    """
     allowed_by, reason = _authority(record, policy)
-    facts = {"policy_version": policy.version}
-    return judge(_RULES, _Case(record, policy, now), allowed_by=allowed_by, reason=reason, facts=facts)
+    case = _Case(record, policy, now, earlier, tuple(blocked_by), approval_id)
+    return judge(_RULES, case, allowed_by=allowed_by, reason=reason, facts={"policy_version": policy.version})
 
 
-def judge_claim(record: InvocationRecord, policy: ToolPolicy, now: datetime) -> PolicyVerdict:
+def judge_claim(
+    record: InvocationRecord, policy: ToolPolicy, now: datetime, *, earlier: InvocationRecord | None = None
+) -> PolicyVerdict:
     """Judge whether the permit of ``record`` may be claimed at ``now``: permitted on record, and still right (R6)."""
-    case = _Case(record, policy, now)
+    case = _Case(record, policy, now, earlier)
     allowed_by, reason = _authority(record, policy)
     return judge((Rule("not-permitted", _permitted), *_RULES), case, allowed_by=allowed_by, reason=reason)
 
@@ -62,6 +78,36 @@ def _unclaimed(case: _Case) -> str:
 
 def _not_started(case: _Case) -> str:
     return "a start of this attempt is already recorded" if case.record.starts else ""
+
+
+def _unblocked(case: _Case) -> str:
+    return f"it waits for {', '.join(case.blocked_by)}" if case.blocked_by else ""
+
+
+def _safe_to_repeat(case: _Case) -> str:
+    """Ask again, at the last moment, what a retry was asked before: by now the first attempt may have turned out otherwise."""
+    if case.earlier is None:
+        return ""
+    objection = objection_to_repeat(case.earlier, case.policy)
+    return f"it repeats {case.earlier.id}: {objection}" if objection else ""
+
+
+def _own_approval(case: _Case) -> str:
+    named = case.approval_id
+    if not named or any(approval.id == named for approval in case.record.approvals):
+        return ""
+    return f"approval {named} was not asked for this call"
+
+
+def _same_question(case: _Case) -> str:
+    """Name a decision on other inputs before the missing one on these: that is what changed."""
+    record = case.record
+    standing = (record.inputs or {}).get("ref")
+    if record.granted:
+        return ""
+    voided = next((a for a in reversed(record.approvals) if a.answer and a.answer.kind == "invalidated"), None)
+    other = voided is not None and voided.inputs is not None and voided.inputs.get("ref") != standing
+    return f"approval {voided.id} was asked for other inputs than the ones that stand" if voided is not None and other else ""
 
 
 def _inputs_settled(case: _Case) -> str:
@@ -123,7 +169,11 @@ _RULES: Final[tuple[Rule[_Case], ...]] = (
     Rule("terminal", _not_ended),
     Rule("already-claimed", _unclaimed),
     Rule("already-started", _not_started),
+    Rule("blocked", _unblocked),
+    Rule("earlier-outcome-unknown", _safe_to_repeat),
     Rule("inputs-unresolved", _inputs_settled),
+    Rule("approval-of-another", _own_approval),
+    Rule("approval-outdated", _same_question),
     Rule("approval-missing", _approved),
     Rule("approval-bound", _bound),
     Rule("approval-lapsed", _grant_fresh),

@@ -1,13 +1,15 @@
 """May it be tried again, undone, or asked for anew? Each is a new invocation that points back (R9); each no has its reason."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final, cast
 
+from toolwitness.core.errors import InvalidInput
 from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Deadline, Reconciliation, State
+from toolwitness.core.strict_json import loads_strict
 from toolwitness.core.times import parse_rfc3339
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.policy.consequences import Repeat
@@ -25,6 +27,9 @@ class Conclusion(StrEnum):
     REVERSED = "reversed"
 
 
+_KEYS: Final = frozenset({"idempotencykey", "idempotencytoken", "requesttoken", "clienttoken", "dedupekey", "deduplicationkey"})
+"""Names of inputs by which the other side tells a repetition from a new request; spelt without separators, in lower case."""
+_NO_TIME: Final = datetime.min.replace(tzinfo=UTC)
 _NOTHING_STANDS: Final = frozenset({Conclusion.NO_EFFECT, Conclusion.REVERSED})
 _SAFE_TWICE: Final = frozenset({Idempotency.IDEMPOTENT, Idempotency.KEYED})
 _NOTHING_DONE: Final = frozenset({Reconciliation.NOT_EXECUTED, Reconciliation.NONE_EXPECTED})
@@ -48,6 +53,33 @@ def judge_retry(record: InvocationRecord, policy: ToolPolicy, now: datetime) -> 
     """Judge whether a new attempt of this call may be made."""
     reason = f"attempt {record.attempt + 1} of at most {policy.retry.attempts}"
     return judge(_RETRY, _Case(record, policy, now), allowed_by="retry-policy", reason=reason)
+
+
+def objection_to_repeat(record: InvocationRecord, policy: ToolPolicy) -> str:
+    """Say why doing again what ``record`` did, or may have done, could do it twice; empty where it is safe."""
+    return _repeatable(_Case(record, policy, _NO_TIME))
+
+
+def same_purpose(one: bytes, other: bytes) -> tuple[str, ...] | None:
+    """Tell whether two inputs ask for the same, idempotency keys apart: the keys that differ, or ``None`` where they do not.
+
+    Inputs that cannot be read as one object ask for the same only where they are the same bytes.
+    """
+    try:
+        mine, theirs = loads_strict(one), loads_strict(other)
+    except (InvalidInput, ValueError):
+        return () if one == other else None
+    if not isinstance(mine, dict) or not isinstance(theirs, dict):
+        return () if mine == theirs else None
+    before, after = cast("dict[str, Any]", mine), cast("dict[str, Any]", theirs)
+    keys = {name for name in (*before, *after) if _plain_name(name) in _KEYS}
+    if {k: v for k, v in before.items() if k not in keys} != {k: v for k, v in after.items() if k not in keys}:
+        return None
+    return tuple(sorted(name for name in keys if before.get(name) != after.get(name)))
+
+
+def _plain_name(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
 
 
 def judge_resubmission(record: InvocationRecord, policy: ToolPolicy, now: datetime) -> PolicyVerdict:

@@ -1,12 +1,15 @@
 """Approve or deny: one decision, bound to one request, used once (R6)."""
 
+from collections.abc import Sequence
+
+from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import Kind
 from toolwitness.core.states import ClosureKind, Owner
-from toolwitness.core.verdicts import Actor
+from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.approvals import judge_decision
 from toolwitness.ports import Draft
 from toolwitness.service.submit import permission_facts
-from toolwitness.service.workplace import Receipt, Situation, Workplace, carry_out, dispatched, make_draft, require, said_by
+from toolwitness.service.workplace import Receipt, Refusal, Situation, Workplace, carry_out, dispatched, make_draft, require, said_by
 
 
 async def approve(
@@ -53,6 +56,32 @@ async def deny(
         if dispatched(situation.record):
             return [act]  # asked for in the middle of a run: only its executor can say that it ended
         return [act, closure_draft(place, situation, ClosureKind.DENIED, actor, reason, caused_by=act, approval_id=wanted)]
+
+    return await carry_out(place, invocation_id, decide)
+
+
+async def answer_together(
+    place: Workplace, invocation_id: str, *, actor: Actor, answers: Sequence[str], approval_id: str = "", reason: str = "", request_id: str = ""
+) -> Receipt:
+    """Take what one submission answers to one request, ``approve`` and ``deny`` among it: the same answer twice is one answer.
+
+    Raises:
+        NotPermitted: two opposite answers decide nothing; both are on record as refused. Else as ``approve`` and ``deny``.
+        InvalidInput: there is no answer in it, or one that is neither.
+    """
+    given = list(dict.fromkeys(answers))
+    if not given or set(given) - {"approve", "deny"}:
+        raise InvalidInput(f"{', '.join(given) or 'nothing'} is no answer.", field="answers", remedy="Send approve or deny.")
+    if len(given) == 1:
+        answer = approve if given[0] == "approve" else deny
+        return await answer(place, invocation_id, actor=actor, approval_id=approval_id, reason=reason, request_id=request_id)
+    verdict = PolicyVerdict(allowed=False, rule="contradictory", reason="one submission held two opposite answers: it decides nothing")
+
+    def decide(situation: Situation) -> list[Draft]:
+        acts = [
+            _act(place, situation, kind, actor, approval_id, "", reason, request_id)[0] for kind in (Kind.GRANTED, Kind.DENIED)
+        ]  # fmt: skip  # one comprehension
+        raise Refusal(verdict, acts[0], others=acts[1:])
 
     return await carry_out(place, invocation_id, decide)
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from toolwitness.core.errors import OnceKeyTaken
 from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.lineage import attempt_before
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Owner
 from toolwitness.core.verdicts import PolicyVerdict, Verdict
@@ -27,7 +28,7 @@ async def claim(place: Workplace, invocation_id: str, *, source: str, worker: st
 
     def deciding(view: TaskView) -> Sequence[Draft]:
         record = view.records[invocation_id]
-        verdict = judge_claim(record, before.policy, place.now())
+        verdict = judge_claim(record, before.policy, place.now(), earlier=attempt_before(record, view.records))
         refused[:] = [] if verdict.allowed else [verdict]
         return [_claim(place, record, source, worker)] if verdict.allowed else _void_grant(place, record, verdict)
 

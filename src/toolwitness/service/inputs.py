@@ -11,12 +11,12 @@ from toolwitness.contract import slices
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import Owner
+from toolwitness.core.states import BEFORE_DISPATCH, Owner
 from toolwitness.core.strict_json import loads_strict
-from toolwitness.core.verdicts import Actor
+from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.controls import judge_action
 from toolwitness.ports import Draft
-from toolwitness.service.submit import asked_facts, submit
+from toolwitness.service.submit import approval_draft, asked_facts, submit
 from toolwitness.service.workplace import (
     Decide,
     InputProblem,
@@ -87,13 +87,62 @@ async def _replace(
     return Receipt(recorded=(*receipt.recorded, *after.recorded), record=after.record)
 
 
-def _void(place: Workplace, record: InvocationRecord, act: Draft, changed: Sequence[str]) -> list[Draft]:
+async def rewrite_inputs(place: Workplace, invocation_id: str, *, by: str, inputs: bytes) -> Receipt:
+    """Put other inputs in the place of those that stand, because a rule of policy (``by``) says so, before dispatch.
+
+    Whoever approved the old inputs did not approve these: an approval that was asked for, or given, no longer counts, and is asked for anew.
+
+    Raises:
+        NotPermitted: the call has been dispatched or has ended; nothing is recorded.
+    """
+
+    def plan(_before: Situation, _standing: bytes) -> Decide:
+        def decide(situation: Situation) -> list[Draft]:
+            record = situation.record
+            require(_still_open(record))
+            asked = record.approval is not None
+            facts = {"checked_by": by, "inputs_digest": "as recorded with the inputs"}
+            accepted = make_draft(place, record, Kind.INPUTS_ACCEPTED, facts, values={"inputs": inputs})
+            return [*_void(place, record, accepted, [by], why=f"{by} changed the inputs"), accepted] if asked else [accepted]
+
+        return decide
+
+    receipt = await carry_out_on_inputs(place, invocation_id, plan)
+    if receipt.record.approval is None:
+        return receipt
+    after = await ask_anew(place, invocation_id)
+    return Receipt(recorded=(*receipt.recorded, *after.recorded), record=after.record)
+
+
+async def ask_anew(place: Workplace, invocation_id: str) -> Receipt:
+    """Ask for an approval of the inputs that stand now, where the last one was voided; nothing where one is open or granted."""
+
+    def plan(_before: Situation, standing: bytes) -> Decide:
+        def decide(situation: Situation) -> list[Draft]:
+            record = situation.record
+            over = record.state not in BEFORE_DISPATCH or record.open_approval is not None or record.granted
+            return [] if over else [approval_draft(place, situation, standing)]
+
+        return decide
+
+    return await carry_out_on_inputs(place, invocation_id, plan)
+
+
+def _still_open(record: InvocationRecord) -> PolicyVerdict:
+    dispatched_already = record.claim is not None or record.state not in BEFORE_DISPATCH
+    reason = f"it is {record.state} and its permit was claimed" if record.claim is not None else f"it is {record.state}"
+    return PolicyVerdict(allowed=not dispatched_already, rule="before-dispatch", reason=reason)
+
+
+def _void(
+    place: Workplace, record: InvocationRecord, act: Draft, changed: Sequence[str], *, why: str = "the inputs were edited"
+) -> list[Draft]:
     """Invalidate an approval that was asked for, or given, for the inputs as they were."""
     if record.approval is None or not (record.open_approval is not None or record.granted):
         return []
-    why = {"approval_id": record.approval.id, "reason": "the inputs were edited", "rule": "inputs-changed", "changed": list(changed)}
+    facts = {"approval_id": record.approval.id, "reason": why, "rule": "inputs-changed", "changed": list(changed)}
     key = f"answer:{record.approval.id}" if record.open_approval else ""
-    return [make_draft(place, record, Kind.APPROVAL_INVALIDATED, why, caused_by=[act.event.ref], once_key=key)]
+    return [make_draft(place, record, Kind.APPROVAL_INVALIDATED, facts, caused_by=[act.event.ref], once_key=key)]
 
 
 def _taken(

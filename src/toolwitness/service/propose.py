@@ -1,15 +1,18 @@
 """Open a task; propose an invocation in it. Proposing dispatches nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import Event, Kind
-from toolwitness.core.states import Owner
+from toolwitness.core.findings import Code
+from toolwitness.core.lineage import latest_attempts
+from toolwitness.core.states import TERMINAL, Owner, State
+from toolwitness.policy.retry import objection_to_repeat, same_purpose
 from toolwitness.policy.tool_policy import ToolPolicy
 from toolwitness.policy.written import write_policy
-from toolwitness.ports import Draft
+from toolwitness.ports import Draft, Recorded, TaskView
 from toolwitness.service.workplace import Workplace
 
 RUNTIME: Final = "toolwitness:runtime"
@@ -39,6 +42,12 @@ class Proposal:
     """``yes`` where the task needs it, ``no`` where it may fail without consequence for the task."""
     parent: str = ""
     """The invocation whose body made this call; empty where no body did."""
+    requested_by: str = ""
+    """The person on whose behalf it is proposed, and who alone may take it back; empty where that is not known."""
+    linked_by: str = ""
+    """The rule by which policy, and not the proposer, recognised it as another attempt of ``retry_of``."""
+    changed: Sequence[str] = ()
+    """The idempotency keys in which it differs from that attempt."""
     host: str = ""
     """The one process that holds the call; empty where any process with the tool may run it."""
     correlation: Sequence[Mapping[str, Any]] = ()
@@ -47,7 +56,7 @@ class Proposal:
 
 async def open_task(
     place: Workplace, purpose: str, *, required_children: Sequence[str] = (), tenant: str = "", opened_by: str = "", task_id: str = "",
-    parent_task: str = "",
+    parent_task: str = "", optional_children: Sequence[str] = (),
 ) -> str:  # fmt: skip  # a signature in three lines
     """Open a task and give its id.
 
@@ -57,7 +66,10 @@ async def open_task(
     if not purpose.strip():
         raise InvalidInput("The purpose of a task is empty.", field="purpose", remedy="Say in one sentence what it is for.")
     task_id = task_id or place.ids.new("task")
-    data = {"purpose": purpose, "required_children": list(required_children), "opened_by": opened_by, "parent_task": parent_task}
+    data = {
+        "purpose": purpose, "required_children": list(required_children), "optional_children": list(optional_children),
+        "opened_by": opened_by, "parent_task": parent_task,
+    }  # fmt: skip  # facts in lines
     event = Event(
         kind=Kind.TASK_OPENED, source=RUNTIME, id=place.ids.new("evt"), task_id=task_id, owner=Owner.RUNTIME, tenant=tenant,
         time=place.stamp(), data={k: v for k, v in data.items() if v},
@@ -85,6 +97,9 @@ def proposal_draft(
         "correlation": [dict(row) for row in proposal.correlation],
         "purpose": proposal.purpose,
         "role": proposal.role,
+        "requested_by": proposal.requested_by,
+        "linked_by": proposal.linked_by,
+        "changed": list(proposal.changed),
     }
     return Draft(
         event=Event(
@@ -120,9 +135,42 @@ async def propose(place: Workplace, task_id: str, proposal: Proposal) -> str:
     Raises:
         InvalidInput: the task was never opened.
     """
+    return str((await propose_in(place, task_id, proposal))[0].event.invocation_id)
+
+
+async def propose_in(
+    place: Workplace, task_id: str, proposal: Proposal, *, invocation_id: str = "", policy: ToolPolicy | None = None
+) -> Sequence[Recorded]:
+    """Record a proposal in a task that is on record. ``policy`` governs it where this process need not know the tool.
+
+    A call that asks for what an earlier one may already have done is recorded as another attempt at it, whatever its proposer says: else a
+    model that proposes the same payment anew would make it twice.
+
+    Raises:
+        InvalidInput: the task was never opened.
+    """
     view = await place.ledger.task(task_id)
     if view is None:
         raise InvalidInput(f"No task {task_id!r} is recorded.", field="task", remedy="Open it first.")
-    draft = proposal_draft(place, task_id, proposal, tenant=view.task.tenant)
-    await place.ledger.append(task_id, [draft])
-    return str(draft.event.invocation_id)
+    governing = policy or place.policy_for(proposal.tool)
+    linked = await _linked(place, view, proposal, governing)
+    draft = proposal_draft(place, task_id, linked, tenant=view.task.tenant, invocation_id=invocation_id, policy=governing)
+    return await place.ledger.append(task_id, [draft])
+
+
+async def _linked(place: Workplace, view: TaskView, proposal: Proposal, policy: ToolPolicy) -> Proposal:
+    """Give the proposal as what it is: another attempt, where an earlier one of the same purpose may have had its effect."""
+    if proposal.retry_of or proposal.replaces or proposal.reverses:
+        return proposal
+    for record in reversed(latest_attempts(view.records).values()):
+        doubtful = record.state in _WITHOUT_SUCCESS or Code.OUTCOME_UNKNOWN in record.findings
+        if record.tool != proposal.tool or not doubtful or not record.inputs or not objection_to_repeat(record, policy):
+            continue
+        inputs = await place.ledger.value(str(record.inputs["ref"]))
+        changed = same_purpose(inputs, proposal.inputs) if inputs is not None else None
+        if changed is not None:
+            return replace(proposal, retry_of=record.id, attempt=record.attempt + 1, linked_by="same-purpose", changed=changed)
+    return proposal
+
+
+_WITHOUT_SUCCESS: Final = TERMINAL - {State.SUCCEEDED}

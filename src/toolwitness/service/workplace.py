@@ -240,11 +240,12 @@ class _InputsChanged(ToolwitnessError):
 class Refusal(Exception):
     """Policy's no to a person's act; carries the act so that it is recorded with the reason."""
 
-    def __init__(self, verdict: PolicyVerdict, act: Draft | None = None, *, remedy: str = "") -> None:
-        """Keep the verdict and, where a person acted, the act."""
+    def __init__(self, verdict: PolicyVerdict, act: Draft | None = None, *, remedy: str = "", others: Sequence[Draft] = ()) -> None:
+        """Keep the verdict and, where a person acted, the act, with the others that were refused together with it."""
         super().__init__(verdict.reason)
         self.verdict = verdict
         self.act = act
+        self.others = others
         self.remedy = remedy
 
     def as_error(self) -> NotPermitted:
@@ -257,7 +258,8 @@ def refused_acts(refusal: Refusal) -> list[Draft]:
     if refusal.act is None:
         return []
     reason = f"{refusal.verdict.rule}: {refusal.verdict.reason}"
-    return [Draft(event=replace(refusal.act.event, refusal=reason, once_key=""), values=refusal.act.values)]
+    acts = (refusal.act, *refusal.others)
+    return [Draft(event=replace(act.event, refusal=reason, once_key=""), values=act.values) for act in acts]
 
 
 def _lost_to(winner: Recorded, act: Draft | None) -> Refusal:

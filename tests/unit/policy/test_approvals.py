@@ -25,10 +25,10 @@ from tests.unit.policy.worlds import (
 )
 from toolwitness.core.evidence import Event, Kind, missing_fields
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import Owner, State
+from toolwitness.core.states import Consequence, Owner, State
 from toolwitness.core.verdicts import Actor
 from toolwitness.policy.approvals import Decision, build_request, consequence_summary, judge_decision
-from toolwitness.policy.tool_policy import unknown_tool
+from toolwitness.policy.tool_policy import ToolPolicy, unknown_tool
 
 INPUTS = b'{"itinerary_id":"it-7","total":412.50,"currency":"EUR","card":"4111"}'
 
@@ -97,6 +97,32 @@ def test_what_nobody_can_be_shown_is_named_as_unreadable(inputs: bytes, unreadab
     assert request["facts"] == {"fields": ["total", "currency"], "unreadable": unreadable}
 
 
+DELETE = ToolPolicy(tool="delete", consequences=(Consequence.DESTRUCTIVE,), commitment_boundary="the rows are gone")
+
+
+@pytest.mark.parametrize("inputs", [b"{}", b"null", b"not json"])
+def test_a_call_that_destroys_and_names_nothing_cannot_be_shown(inputs: bytes) -> None:
+    request = build_request(record(), DELETE, approval_id="a", inputs=inputs, now=NOW)
+
+    assert request["facts"] == {"fields": [], "unreadable": ["targets"]}
+
+
+@pytest.mark.parametrize(
+    ("policy", "inputs"),
+    [(DELETE, b'{"table":"t"}'), (replace(DELETE, expected_effects=("every session is gone",)), b"{}"), (POLICY, b"{}")],
+)
+def test_what_its_inputs_or_its_policy_tell_can_be_shown(policy: ToolPolicy, inputs: bytes) -> None:
+    request = build_request(record(), replace(policy, scope_fields=()), approval_id="a", inputs=inputs, now=NOW)
+
+    assert "facts" not in request
+
+
+def test_a_client_that_has_shown_the_question_may_carry_a_persons_answer() -> None:
+    verdict = judged(waiting(rendered=[{"ref": "ev_9"}]), actor=replace(ANN, channel="client"))
+
+    assert verdict.allowed
+
+
 def test_a_redacted_field_is_never_in_the_request() -> None:
     policy = replace(POLICY, scope_fields=("card", "note"), redact=("/card",))
 
@@ -128,6 +154,9 @@ def with_request(**changes: Any) -> InvocationRecord:
 BOTH = {"approve", "deny"}
 ONLY_APPROVE = {"approve"}
 CASES: list[tuple[str, Callable[[], InvocationRecord], dict[str, Any], set[str]]] = [
+    ("presented", waiting, {"actor": replace(ANN, channel="client")}, BOTH),
+    ("presented", waiting, {"actor": Actor(id="", channel="client")}, BOTH),
+    ("actor", lambda: waiting(rendered=[{"ref": "ev_9"}]), {"actor": Actor(id="", channel="client")}, BOTH),
     ("actor", waiting, {"actor": None}, BOTH),
     ("actor", waiting, {"actor": Actor(id="")}, BOTH),
     ("actor", waiting, {"actor": replace(ANN, tenant="other")}, BOTH),
@@ -149,6 +178,7 @@ CASES: list[tuple[str, Callable[[], InvocationRecord], dict[str, Any], set[str]]
     ("inputs", lambda: waiting(inputs=None), {}, ONLY_APPROVE),
     ("policy-version", waiting, {"policy": replace(POLICY, recovery=())}, ONLY_APPROVE),
     ("scope", lambda: with_request(facts={"fields": ["total"], "unreadable": ["total"]}), {}, ONLY_APPROVE),
+    ("scope", lambda: waiting(proposal={"tool": ""}), {}, ONLY_APPROVE),
 ]
 
 

@@ -373,3 +373,22 @@ def test_every_user_action_of_the_matrix_has_its_place_in_its_state() -> None:
 
     missing = {state: words - kinds[state] - SOMEWHERE_ELSE.get(state, set()) for state, words in wanted.items()}
     assert {state: words for state, words in missing.items() if words} == {}
+
+
+# ── who asked for it, and who was asked ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("action", ["withdraw", "dismiss"])
+def test_where_it_is_on_record_who_asked_for_it_only_they_take_it_back(action: str) -> None:
+    asked_for = waiting(proposal={"tool": "book", "requested_by": "bob"})
+
+    assert judged(asked_for, action, actor=BOB).allowed
+    assert judged(asked_for, action, actor=ANN).rule == "requester"
+    assert judged(waiting(), action, actor=ANN).allowed
+
+
+def test_what_a_client_answers_for_a_person_counts_only_where_the_question_was_shown() -> None:
+    answering = replace(ANN, channel="client")
+
+    assert judged(waiting(), "withdraw", actor=answering).rule == "presented"
+    assert judged(waiting(rendered=[{"ref": "ev_9"}]), "withdraw", actor=answering).allowed

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.unit.policy.worlds import CLAIM, DIGEST, NOW, PERMISSION, POLICY, READER, REF, answered, asked, at, granted, record, waiting
-from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import Consequence, State
+from toolwitness.core.record import Approval, InvocationRecord
+from toolwitness.core.states import Consequence, Reconciliation, State
 from toolwitness.policy.dispatch import judge_claim, judge_dispatch
 from toolwitness.policy.tool_policy import ToolPolicy
 
@@ -37,10 +37,18 @@ def deletion(**changes: Any) -> InvocationRecord:
     return record(State.AWAITING_APPROVAL, approvals=[answered(request, **changes)])
 
 
+def voided() -> Approval:
+    """An approval that was asked for other inputs than the ones that stand, and counts no longer."""
+    asked_before = answered(asked("apr_0"), "invalidated")
+    asked_before.inputs = {"ref": "val_0", "digest": "sha256:0000"}
+    return asked_before
+
+
 CASES: list[tuple[str, Callable[[], InvocationRecord], ToolPolicy, float]] = [
     ("terminal", lambda: record(State.CANCELLED), READER, 0),
     ("already-claimed", lambda: granted(claim=CLAIM), POLICY, 0),
     ("already-started", lambda: record(starts=[REF]), READER, 0),
+    ("approval-outdated", lambda: record(State.AWAITING_APPROVAL, approvals=[voided(), asked("apr_2")]), POLICY, 0),
     ("inputs-unresolved", lambda: record(input_request={"unresolved": ["seat"]}), READER, 0),
     ("inputs-unresolved", lambda: record(input_request={}), READER, 0),
     ("approval-missing", record, POLICY, 0),
@@ -72,7 +80,35 @@ def test_what_may_not_be_dispatched_is_refused_by_name(
 def test_every_rule_has_a_case() -> None:
     from toolwitness.policy.dispatch import _RULES  # noqa: PLC0415 - the table itself is what is counted
 
-    assert {rule.name for rule in _RULES} == {case[0] for case in CASES}
+    assert {rule.name for rule in _RULES} == {case[0] for case in CASES} | {case[0] for case in CIRCUMSTANCES}
+
+
+FIRST = record(State.FAILED, id="inv_0", starts=[REF], reconciliation=Reconciliation.REQUIRED)
+CIRCUMSTANCES: list[tuple[str, dict[str, Any]]] = [
+    ("blocked", {"blocked_by": ["inv_7"]}),
+    ("earlier-outcome-unknown", {"earlier": FIRST}),
+    ("approval-of-another", {"approval_id": "apr_of_another"}),
+]
+
+
+@pytest.mark.parametrize(("rule", "given"), CIRCUMSTANCES)
+def test_what_lies_around_a_call_can_stop_it_too(rule: str, given: dict[str, Any]) -> None:
+    verdict = judge_dispatch(granted(), POLICY, NOW, **given)
+
+    assert (verdict.allowed, verdict.rule) == (False, rule)
+
+
+def test_a_repetition_goes_on_once_it_is_on_record_that_nothing_was_done() -> None:
+    settled = record(State.FAILED, id="inv_0", starts=[REF], reconciliation=Reconciliation.NOT_EXECUTED)
+
+    assert judge_dispatch(granted(), POLICY, NOW, earlier=settled).allowed
+    assert judge_dispatch(granted(), POLICY, NOW, approval_id="apr_1").allowed
+
+
+def test_the_permit_of_a_repetition_is_not_claimed_while_the_first_outcome_is_unknown() -> None:
+    verdict = judge_claim(granted(permission=PERMISSION), POLICY, NOW, earlier=FIRST)
+
+    assert (verdict.allowed, verdict.rule) == (False, "earlier-outcome-unknown")
 
 
 def test_a_grant_for_something_destructive_is_good_for_a_minute() -> None:

@@ -18,6 +18,7 @@ from toolwitness.policy.retry import (
     judge_resubmission,
     judge_retry,
     judge_reversal,
+    same_purpose,
 )
 from toolwitness.policy.tool_policy import Idempotency, Inverse, RetryPolicy, ToolPolicy
 
@@ -153,3 +154,19 @@ def test_which_deadline_ended_it_is_remembered() -> None:
     assert expired_approval(record(State.EXPIRED, elapsed="approval"))
     assert not expired_approval(record(State.EXPIRED, elapsed="result"))
     assert not expired_approval(record(State.FAILED, elapsed="approval"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (b'{"order":"A17","idempotency_key":"k-1"}', b'{"idempotency_key":"k-2","order":"A17"}', ("idempotency_key",)),
+        (b'{"order":"A17","Idempotency-Key":"k-1"}', b'{"order":"A17"}', ("Idempotency-Key",)),
+        (b'{"order":"A17"}', b'{ "order": "A17" }', ()),
+        (b'{"order":"A17"}', b'{"order":"A18"}', None),
+        (b"[1]", b"[1]", ()),
+        (b"not json", b"not json", ()),
+        (b"not json", b"{}", None),
+    ],
+)
+def test_two_calls_ask_for_the_same_when_only_their_keys_differ(one: bytes, other: bytes, expected: tuple[str, ...] | None) -> None:
+    assert same_purpose(one, other) == expected
