@@ -225,6 +225,17 @@ def _not_yet_permitted(moment: Moment) -> str:
     return "" if permission is None or refused else "it is submitted and permitted; nobody has taken it up yet"
 
 
+def _not_ended(moment: Moment) -> str:
+    return f"it is already {moment.record.state}" if moment.record.state in TERMINAL else ""
+
+
+def _governed(moment: Moment) -> str:
+    """Say whose a call is that no policy of ours was asked about; once it asks us for an approval it is ours to decide."""
+    record = moment.record
+    ours = record.governed or bool(record.approvals)
+    return "" if ours else "no policy of ours applies to it: the runtime that proposed it runs it"
+
+
 def _input_wanted(moment: Moment) -> str:
     wanted = moment.record.input_request
     if wanted is None:
@@ -319,9 +330,14 @@ _ROUTE_OPEN: Final = _in(
 
 _RULES: Final[Mapping[str, tuple[Rule[Moment], ...]]] = MappingProxyType(
     {
-        "submit": (Rule("state", _PROPOSED), Rule("blocked", _unblocked), Rule("already-permitted", _not_yet_permitted)),
+        "submit": (
+            Rule("state", _PROPOSED),
+            Rule("not-ours", _governed),
+            Rule("blocked", _unblocked),
+            Rule("already-permitted", _not_yet_permitted),
+        ),
         "edit_inputs": (Rule("state", _DRAFT), Rule("already-dispatched", _unclaimed)),
-        "supply_input": (Rule("input-wanted", _input_wanted),),
+        "supply_input": (Rule("ended", _not_ended), Rule("input-wanted", _input_wanted)),
         "dismiss": _OPEN,
         "withdraw": _OPEN,
         "choose_route": (Rule("state", _ROUTE_OPEN), Rule("already-dispatched", _unclaimed), Rule("route", _route_known)),
