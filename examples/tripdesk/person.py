@@ -108,7 +108,8 @@ class Person:
         request = urllib.request.Request(self._base + path, data=sent, method=method, headers=headers)  # noqa: S310 - our own loopback server
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - as above
-                return json.loads(answer.read())
+                document: dict[str, Any] = json.loads(answer.read())
+                return document
         except urllib.error.HTTPError as error:
             return {"refused": True, **json.loads(error.read())}
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from toolwitness.bootstrap.task import TaskHandle
 from toolwitness.bootstrap.world import SystemClock, TimeOrderedIds
@@ -92,14 +92,27 @@ class Desk:
 
     # ── tools ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @overload
+    def tool(self, function: Function, /) -> Function: ...
+
+    @overload
     def tool(
-        self, function: Function | None = None, *, name: str = "", title: str = "", consequences: Sequence[str] = (),
+        self, function: None = None, /, *, name: str = "", title: str = "", consequences: Sequence[str] = (),
         approvers: Sequence[str] = (), standing_authorization: str = "", approval_seconds: float | None = None,
         input_seconds: float | None = None, queue_seconds: float | None = None, result_seconds: float | None = None,
         scope: Sequence[str] = (), commitment_boundary: str = "", expected_effects: Sequence[str] = (), idempotency: str = "unknown",
         retry_attempts: int = 1, retry_categories: Sequence[str] = (), inverse: Inverse | None = None, recovery: Sequence[str] = (),
         alternate_routes: Sequence[str] = (),
-    ) -> Any:  # fmt: skip  # a signature in lines of what belongs together
+    ) -> Callable[[Function], Function]: ...  # fmt: skip  # a signature in lines of what belongs together
+
+    def tool(
+        self, function: Callable[..., Any] | None = None, /, *, name: str = "", title: str = "", consequences: Sequence[str] = (),
+        approvers: Sequence[str] = (), standing_authorization: str = "", approval_seconds: float | None = None,
+        input_seconds: float | None = None, queue_seconds: float | None = None, result_seconds: float | None = None,
+        scope: Sequence[str] = (), commitment_boundary: str = "", expected_effects: Sequence[str] = (), idempotency: str = "unknown",
+        retry_attempts: int = 1, retry_categories: Sequence[str] = (), inverse: Inverse | None = None, recovery: Sequence[str] = (),
+        alternate_routes: Sequence[str] = (),
+    ) -> Any:  # fmt: skip  # as above
         """Declare a tool: ``@desk.tool`` or ``@desk.tool(consequences=[…], approvers=["role:finance"], approval_seconds=300)``.
 
         The function is given back unchanged. A tool without consequence classes counts as unknown and gets the most restrictive answers.

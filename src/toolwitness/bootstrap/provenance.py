@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.runtime.outcomes import CallOutcome
@@ -45,10 +45,10 @@ def _step(value: Any, token: str, pointer: str) -> Any:
     """Follow one step of a pointer through mappings, sequences, models and dataclasses."""
     try:
         if isinstance(value, Mapping):
-            return value[token]
+            return cast("Mapping[str, Any]", value)[token]
         if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            return value[int(token)]
-        if is_dataclass(value) or hasattr(type(value), "model_fields"):
+            return cast("Sequence[Any]", value)[int(token)]
+        if is_dataclass(value) or hasattr(cast("type[Any]", type(value)), "model_fields"):
             return getattr(value, token)
     except (KeyError, IndexError, ValueError, AttributeError):
         pass

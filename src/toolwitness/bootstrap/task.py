@@ -109,7 +109,7 @@ class TaskHandle:
 
     def _begin(
         self, tool: Callable[..., Any] | str, inputs: Mapping[str, Any], more_inputs: Mapping[str, Any],
-        depends_on: Sequence[Call | CallOutcome | str], facts: dict[str, str],
+        depends_on: Sequence[Call | CallOutcome | str], facts: dict[str, Any],
     ) -> Call:  # fmt: skip  # a signature in four lines
         """Begin to carry a call through; its proposal and its end can be waited for."""
         inside = running_inside()

@@ -143,7 +143,7 @@ def authorization_section(record: InvocationRecord) -> dict[str, Any]:
 
 def _in_view(facts: Any) -> list[dict[str, Any]]:
     """Give the inputs that must be in view, by name, and whether they can be; their values are the inputs' own."""
-    said = cast("Mapping[str, Any]", facts) if isinstance(facts, Mapping) else {}
+    said: Mapping[str, Any] = cast("Mapping[str, Any]", facts) if isinstance(facts, Mapping) else {}
     unreadable = texts(said.get("unreadable"))
     return [{"field": name, "readable": name not in unreadable} for name in texts(said.get("fields"))]
 
