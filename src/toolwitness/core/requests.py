@@ -27,7 +27,7 @@ def _request(kind: str) -> Absorber:
         )
         if target and kind in _ANSWERED_BY:
             setattr(record, _ANSWERED_BY[kind], target)
-        if kind == "cancellation" and (record.state in EXECUTING or record.starts):
+        if kind == "cancellation":
             name_unstoppable(record)
 
     return absorber
@@ -41,9 +41,9 @@ def _withdrawn(record: InvocationRecord, event: Event, at: str) -> None:
 
 
 def name_unstoppable(record: InvocationRecord) -> None:
-    """Say that a body whose cancellation is wanted cannot be stopped from here."""
+    """Say that a body which runs, and whose cancellation is wanted, cannot be stopped from here."""
     wanted = record.open_cancellation
-    if wanted is not None and record.cancel_support in _UNSTOPPABLE and record.state not in TERMINAL:
+    if wanted is not None and record.cancel_support in _UNSTOPPABLE and record.still_running:
         record.raise_finding(Code.CANNOT_BE_STOPPED, f"it runs as {record.cancel_support} and cannot be stopped from here", wanted.ref)
 
 

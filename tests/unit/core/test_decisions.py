@@ -281,6 +281,24 @@ def test_policy_says_no_and_nothing_moves() -> None:
     assert (record.permission["rule"], record.permission["refused"]) == ("deadline", True)
 
 
+@pytest.mark.parametrize(
+    ("events", "row", "basis"),
+    [
+        ((*CLAIMED, event(Kind.ACCEPTED)), "awaiting_approval-accepted-permit_claimed", "expected"),
+        ((*CLAIMED, event(Kind.STARTED)), "awaiting_approval-started-permit_claimed", "gap"),
+        ((*CLAIMED, event(Kind.ACCEPTED), event(Kind.STARTED)), "queued-started-permit_claimed", "expected"),
+        ((*GRANTED, event(Kind.ACCEPTED)), "awaiting_approval-accepted-permit_unclaimed", "violation"),
+        ((governed(), event(Kind.ACCEPTED), event(Kind.STARTED)), "queued-started-permit_unclaimed", "violation"),
+        ((*ASKED, event(Kind.STARTED)), "awaiting_approval-started-approval_unanswered", "violation"),
+        ((proposed(), event(Kind.ACCEPTED)), "proposed-accepted-policy_unobserved", "expected"),
+        ((proposed(), event(Kind.ACCEPTED), event(Kind.STARTED)), "queued-started-policy_unobserved", "expected"),
+    ],
+)
+def test_the_row_says_under_which_authority_it_was_dispatched(events: tuple[Event, ...], row: str, basis: str) -> None:
+    last = record_of(*events).moves[-1]
+    assert (last.row, last.basis) == (row, basis)
+
+
 # ── what runs without a decision ────────────────────────────────────────────────────────────────────────────────────
 
 

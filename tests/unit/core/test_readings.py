@@ -137,6 +137,16 @@ def test_a_withdrawal_after_the_claim_becomes_a_cancellation_request() -> None:
     assert record.state is State.AWAITING_APPROVAL
 
 
+@pytest.mark.parametrize("state", [State.QUEUED, *RUNS])
+def test_a_withdrawal_of_what_was_dispatched_without_a_claim_is_a_cancellation_request_too(state: State) -> None:
+    assert [request.kind for request in record_of(*path_to(state), event(Kind.WITHDRAWN)).requests] == ["cancellation"]
+
+
+def test_a_withdrawal_after_a_claimed_call_has_ended_requests_nothing() -> None:
+    record = record_of(*APPROVED, event(Kind.CLAIMED), event(Kind.STARTED), event(Kind.SUCCEEDED), event(Kind.WITHDRAWN))
+    assert record.requests == []
+
+
 @pytest.mark.parametrize("state", [State.PROPOSED, State.SUCCEEDED])
 def test_a_withdrawal_before_dispatch_or_after_the_end_requests_no_cancellation(state: State) -> None:
     assert record_of(*path_to(state), event(Kind.WITHDRAWN)).requests == []
@@ -540,11 +550,26 @@ def test_a_start_of_another_attempt_is_not_this_ones(state: State) -> None:
 
 def test_the_attempt_of_a_call_that_was_never_proposed_is_the_one_that_started() -> None:
     record = record_of(event(Kind.STARTED, attempt=3), event(Kind.PART_COMPLETED))
+    assert [move.target for move in record.moves] == [State.RUNNING, State.PARTIALLY_COMPLETE]
     assert (record.attempt, judge(record, event(Kind.HEARTBEAT, attempt=3)).verdict) == (3, Verdict.MOVED)
     heard = record_of(event(Kind.HEARTBEAT, attempt=2))
     assert (heard.attempt, heard.state) == (2, State.RUNNING)
     judge(heard, event(Kind.PROPOSED, of_attempt=2))
     assert heard.attempt == 2
+
+
+@pytest.mark.parametrize(
+    "known",
+    [event(Kind.PROPOSED), event(Kind.STARTED), event(Kind.HEARTBEAT), event(Kind.STARTED, without=("lease",))],
+    ids=["proposed", "started", "heard of", "started without a lease"],
+)
+def test_a_call_of_which_the_attempt_is_known_takes_no_start_and_no_heartbeat_of_another(known: Event) -> None:
+    record = record_of(known)
+    before = (record.state, record.attempt, record.lease)
+    assert judge(record, event(Kind.HEARTBEAT, attempt=2)).reason == "noted: bare moves no state here"
+    assert (record.state, record.attempt, record.lease) == before
+    if known.kind != Kind.HEARTBEAT:
+        assert judge(record, event(Kind.STARTED, attempt=2)).reason == "noted: other_attempt moves no state here"
 
 
 def test_a_heartbeat_without_the_lease_of_this_attempt_moves_nothing() -> None:
@@ -685,6 +710,41 @@ def test_a_request_that_is_answered_by_a_new_invocation_points_at_it(kind: Kind,
 def test_a_request_that_no_new_invocation_can_answer_points_nowhere(kind: Kind) -> None:
     record = record_of(*path_to(State.RUNNING), event(kind, new_invocation="inv_2"))
     assert (record.retried_by, record.reversed_by, record.replaced_by) == ("", "", "")
+
+
+def test_a_request_keeps_what_was_said_and_nothing_that_was_not() -> None:
+    record = record_of(
+        *path_to(State.RUNNING),
+        event(Kind.CANCEL_REQUESTED, scope="rail branch only", reason="user-requested", time="2026-11-30T10:00:00Z"),
+        event(Kind.RETRY_REQUESTED),
+    )
+    asked, bare = record.requests
+    assert (asked.actor, asked.at, asked.scope, asked.reason) == ("user:ada", "2026-11-30T10:00:00Z", "rail branch only", "user-requested")
+    assert (bare.kind, bare.scope, bare.reason, bare.target) == ("retry", "", "", "")
+
+
+def test_a_request_without_a_new_invocation_does_not_take_back_the_one_that_has_one() -> None:
+    record = record_of(*path_to(State.FAILED), event(Kind.RETRY_REQUESTED, new_invocation="inv_2"), event(Kind.RETRY_REQUESTED))
+    assert record.retried_by == "inv_2"
+
+
+@pytest.mark.parametrize("support", ["thread", "unsupported"])
+def test_what_cannot_be_stopped_is_said_when_a_body_runs_and_not_before(support: str) -> None:
+    record = record_of(proposed(cancel_support=support), event(Kind.ACCEPTED), event(Kind.CANCEL_REQUESTED))
+    assert Code.CANNOT_BE_STOPPED not in record.findings
+    judge(record, event(Kind.STARTED))
+    judge(record, event(Kind.RETRY_REQUESTED))
+    assert record.findings[Code.CANNOT_BE_STOPPED].count == 1
+
+
+def test_a_body_in_a_task_can_be_stopped() -> None:
+    record = record_of(proposed(), event(Kind.STARTED, cancel_support="task"), event(Kind.CANCEL_REQUESTED))
+    assert Code.CANNOT_BE_STOPPED not in record.findings
+
+
+def test_a_body_that_runs_on_after_its_deadline_and_cannot_be_stopped_is_named() -> None:
+    record = record_of(proposed(), event(Kind.STARTED, cancel_support="thread"), event(Kind.DEADLINE_ELAPSED), event(Kind.CANCEL_REQUESTED))
+    assert (record.state, Code.CANNOT_BE_STOPPED in record.findings) == (State.EXPIRED, True)
 
 
 def test_a_cancellation_request_moves_nothing_and_stays_open_until_it_is_acknowledged() -> None:

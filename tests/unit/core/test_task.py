@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.unit.core.builders import TASK, event, in_state, record_of, task_of
 from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.lineage import attempt_before
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Owner, State, TaskId
 from toolwitness.core.task import TaskRecord, blocked_by, judge_task, latest_attempts, required_lineages, root_of, summarize
@@ -251,6 +252,19 @@ def test_a_lineage_whose_first_attempt_was_never_seen_is_named_by_it() -> None:
 def test_attempts_that_point_at_each_other_in_a_circle_are_one_lineage() -> None:
     children = records(child("a", retry_of="inv_b"), child("b", retry_of="inv_a"), child("c", retry_of="inv_c"))
     assert {id_: root_of(record, children) for id_, record in children.items()} == {"inv_a": "inv_a", "inv_b": "inv_a", "inv_c": "inv_c"}
+
+
+def test_the_attempt_before_is_the_one_that_was_retried_or_replaced() -> None:
+    first, second = child("h1", *PATHS["failed"]), child("h2", event(Kind.DEADLINE_ELAPSED), attempt=2, retry_of="inv_h1")
+    third, stray = child("h3", replaces="inv_h2"), child("x", retry_of="inv_gone")
+    children = records(first, second, third, stray)
+    assert [attempt_before(one, children) for one in children.values()] == [None, first, second, None]
+
+
+def test_who_asks_about_many_calls_works_out_the_latest_attempts_once() -> None:
+    children = records(child("h1", *PATHS["failed"]), child("h2", attempt=2, retry_of="inv_h1"), child("after", dependencies=["inv_h1"]))
+    latest = latest_attempts(children)
+    assert blocked_by(children["inv_after"], task_of(OPENED), children, latest=latest) == ("inv_h2",)
 
 
 def test_a_declared_child_may_be_any_attempt_of_its_lineage() -> None:
