@@ -89,6 +89,19 @@ def json_suspects() -> str:
     return head + "\n".join(rows) + "\n"
 
 
+def http() -> str:
+    """Give the routes of the API as its OpenAPI document describes them."""
+    from toolwitness.server.openapi import describe  # noqa: PLC0415 - the other blocks need no server
+
+    api = toolwitness.open("memory:").asgi().api  # type: ignore[attr-defined]  # the description needs the routes alone
+    rows = [
+        f"| `{method.upper()} {path}` | {operation['summary']} | {', '.join(sorted(operation['responses']))} |"
+        for path, methods in describe(api)["paths"].items()
+        for method, operation in methods.items()
+    ]
+    return "| | | answers |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+
+
 def _commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
@@ -174,6 +187,7 @@ SUSPECTS: dict[str, bytes | str] = {
 
 MAKERS: dict[str, Callable[[], str]] = {
     "cli": cli,
+    "http": http,
     "json": json_suspects,
     "kinds": kinds,
     "moves": moves,
