@@ -10,10 +10,11 @@ from typing import Any, Final, cast
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import KINDS, Kind
-from toolwitness.core.states import Owner
-from toolwitness.core.verdicts import Actor
+from toolwitness.core.states import Owner, State
+from toolwitness.core.verdicts import Actor, Verdict
 from toolwitness.ports import Draft, Recorded, TaskView
 from toolwitness.service.board import tenant_of
+from toolwitness.service.settle import settle_effects
 from toolwitness.service.workplace import Workplace
 
 OBSERVABLE: frozenset[str] = frozenset(kind for kind, spec in KINDS.items() if set(spec.owners) & {Owner.RUNTIME, Owner.PRESENTATION})
@@ -95,6 +96,8 @@ def _cites_a_value(value: Any) -> bool:
 async def record_observations(place: Workplace, register: Register, drafts: Sequence[Draft], *, actor: Actor) -> list[Recorded]:
     """Append observations as they came, each with its verdict; one that its source may not make is kept as refused.
 
+    An effect that answers what a failed attempt left open is recorded as having settled it.
+
     The tenant is the actor's, whatever the event says. Drafts may belong to several tasks; order within a task is kept.
     """
     by_task: dict[str, list[Draft]] = {}
@@ -105,6 +108,9 @@ async def record_observations(place: Workplace, register: Register, drafts: Sequ
     recorded: list[Recorded] = []
     for task_id, batch in by_task.items():
         recorded += await place.ledger.decide(task_id, partial(_where_it_belongs, batch, actor.tenant))
+    for one in recorded:
+        if one.event.kind == Kind.EFFECT and one.event.invocation_id and one.verdict is Verdict.NOTED and one.state is State.FAILED:
+            await settle_effects(place, one.event.invocation_id)
     return recorded
 
 
