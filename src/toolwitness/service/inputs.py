@@ -12,7 +12,6 @@ from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import BEFORE_DISPATCH, Owner
-from toolwitness.core.strict_json import loads_strict
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.controls import judge_action
 from toolwitness.ports import Draft
@@ -25,8 +24,8 @@ from toolwitness.service.workplace import (
     Workplace,
     carry_out_on_inputs,
     dispatched,
+    inputs_of,
     make_draft,
-    read,
     require,
     said_by,
 )
@@ -62,11 +61,9 @@ async def _replace(
     """Record the act with the whole resulting inputs, what the check of them says, and let policy go on from there."""
     given = written(fields)
     facts = said_by(actor, fields=sorted(given), reason=reason or None, request_id=request_id or None)
-    rejected = (await read(place, invocation_id)).record.input_request or {}
-    tried = await place.ledger.value(str(rejected["raw"]["ref"])) if rejected.get("raw") else None
 
-    def plan(before: Situation, standing: bytes) -> Decide:
-        raw = merge(b"{}", given) if dispatched(before.record) else merge(tried or standing, given)
+    def plan(before: Situation, tried: bytes) -> Decide:
+        raw = merge(b"{}" if dispatched(before.record) else tried, given)
         checker = place.checkers.get(before.record.tool)
         problems = list(checker(raw)) if checker else []
 
@@ -82,9 +79,18 @@ async def _replace(
 
         return decide
 
-    receipt = await carry_out_on_inputs(place, invocation_id, plan)
+    receipt = await carry_out_on_inputs(place, invocation_id, plan, inputs=_last_tried)
+    if receipt.record.input_request is not None:
+        return receipt  # it waits for the rest
     after = await submit(place, invocation_id)
     return Receipt(recorded=(*receipt.recorded, *after.recorded), record=after.record)
+
+
+async def _last_tried(place: Workplace, record: InvocationRecord) -> bytes:
+    """Give the inputs that a person last tried: the rejected ones, else those that stand. What was right in them is not asked for twice."""
+    rejected = (record.input_request or {}).get("raw")
+    tried = await place.ledger.value(str(rejected["ref"])) if rejected else None
+    return await inputs_of(place, record) if tried is None else tried
 
 
 async def rewrite_inputs(place: Workplace, invocation_id: str, *, by: str, inputs: bytes) -> Receipt:
@@ -184,14 +190,23 @@ def written(fields: Mapping[str, Any]) -> dict[str, str]:
 def merge(standing: bytes, given: Mapping[str, str]) -> bytes:
     """Put ``given`` (JSON texts by name) into an object; every other member stays exactly as it is written.
 
-    Inputs that are not one readable object have no members to keep: then what is given is all there is.
+    Inputs that are not one JSON object, or that name a member twice, have no members to keep: then what is given is all there is.
     """
-    kept: dict[str, str] = {}
-    try:
-        if isinstance(loads_strict(standing), dict):
-            text = standing.decode("utf-8")
-            kept = {name: text[begin:end] for name, (begin, end) in slices.members(text, slices.start(text)).items()}
-    except InvalidInput:
-        kept = {}
-    members = {**kept, **given}
+    members = {**_members(standing), **given}
     return ("{" + ",".join(f"{json.dumps(name)}:{text}" for name, text in members.items()) + "}").encode()
+
+
+def _members(raw: bytes) -> dict[str, str]:
+    """Give the members of a JSON object as they are written."""
+    try:
+        text = raw.decode("utf-8-sig")
+        pairs = json.loads(text, object_pairs_hook=_Pairs)
+    except ValueError:
+        return {}
+    if not isinstance(pairs, _Pairs) or len(dict(pairs)) != len(pairs):
+        return {}
+    return {name: text[begin:end] for name, (begin, end) in slices.members(text, slices.start(text)).items()}
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of one JSON object, repeated names included."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from toolwitness.core.evidence import Kind
+from toolwitness.core.lineage import attempt_before
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import BEFORE_DISPATCH, Deadline, State
-from toolwitness.core.lineage import attempt_before
 from toolwitness.core.task import blocked_by, is_resolved, latest_attempts, root_of
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.approvals import build_request
@@ -67,7 +67,7 @@ def next_step(place: Workplace, situation: Situation, raw_inputs: bytes, problem
         why = "no policy of ours applies to it: the runtime that proposed it runs it"
         raise Refusal(PolicyVerdict(allowed=False, rule="not-ours", reason=why))
     permitted = record.permission is not None and not record.permission.get("refused")
-    if record.state not in BEFORE_DISPATCH or record.claim is not None or permitted or _somebody_else_asks(record, problems):
+    if record.state not in BEFORE_DISPATCH or record.claim is not None or permitted or _waits_for_an_answer(record, problems):
         return []
     if problems:
         return _ask_for_inputs(place, situation, problems)
@@ -98,10 +98,13 @@ def _refused(place: Workplace, situation: Situation, verdict: PolicyVerdict) -> 
     return [make_draft(place, situation.record, Kind.REFUSED, facts)]
 
 
-def _somebody_else_asks(record: InvocationRecord, problems: Sequence[InputProblem] | None) -> bool:
-    """Tell whether inputs are asked for by someone whose question we can neither answer nor take back."""
+def _waits_for_an_answer(record: InvocationRecord, problems: Sequence[InputProblem] | None) -> bool:
+    """Tell whether inputs are asked for by a question that we can neither answer nor take back.
+
+    It is somebody else's, or it is about what a person tried, which is not what stands.
+    """
     asked = record.input_request
-    return asked is not None and (problems is None or asked.get("collector") != "person")
+    return asked is not None and (problems is None or asked.get("collector") != "person" or bool(asked.get("raw")))
 
 
 def permission_facts(situation: Situation, *, rule: str, reason: str) -> dict[str, Any]:

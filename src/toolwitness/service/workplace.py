@@ -5,7 +5,7 @@ on the task as it stands at that moment, with nobody writing in between. So no c
 try twice.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -160,6 +160,7 @@ Decide = Callable[[Situation], Sequence[Draft]]
 """A command: what stands → what is recorded. Pure and quick; it raises ``Refusal`` where policy says no."""
 Plan = Callable[[Situation, bytes], Decide]
 """What stands, and the bytes of its inputs → the command. Here is the place for slow or foreign code."""
+ReadInputs = Callable[[Workplace, InvocationRecord], Awaitable[bytes]]
 
 
 async def carry_out(place: Workplace, invocation_id: str, decide: Decide) -> Receipt:
@@ -197,8 +198,10 @@ async def carry_out(place: Workplace, invocation_id: str, decide: Decide) -> Rec
     return Receipt(recorded=tuple(recorded), record=(await read(place, invocation_id)).record)
 
 
-async def carry_out_on_inputs(place: Workplace, invocation_id: str, plan: Plan) -> Receipt:
+async def carry_out_on_inputs(place: Workplace, invocation_id: str, plan: Plan, *, inputs: "ReadInputs | None" = None) -> Receipt:
     """Carry out a command that depends on the bytes of the inputs; inputs that change meanwhile are read again.
+
+    ``inputs`` reads them where those that stand are not the ones that are wanted.
 
     Raises:
         NotPermitted, UnknownId: as ``carry_out``.
@@ -206,7 +209,7 @@ async def carry_out_on_inputs(place: Workplace, invocation_id: str, plan: Plan) 
     """
     for _ in range(_TRIES):
         before = await read(place, invocation_id)
-        decide = plan(before, await inputs_of(place, before.record))
+        decide = plan(before, await (inputs or inputs_of)(place, before.record))
         try:
             return await carry_out(place, invocation_id, partial(_on_the_same, before.record, decide))
         except _InputsChanged:

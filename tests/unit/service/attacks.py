@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import toolwitness as tw
-from tests.unit.bootstrap.desks import until_state
+from tests.unit.bootstrap.desks import until, until_state
 from toolwitness.bootstrap.task import Call, TaskHandle
 from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.findings import Code
 from toolwitness.core.record import Approval
 from toolwitness.core.states import Owner
 from toolwitness.core.verdicts import Verdict
@@ -76,8 +77,8 @@ class Stage:
         self.desk.register.add(Registration(source=source, principal=principal, **({"kinds": kinds} if kinds is not None else {})))
 
     def said(
-        self, kind: str, about: str | None, *, source: str = "acme", owner: Owner = Owner.RUNTIME, values: Mapping[str, bytes] | None = None,
-        task: str = "", **event: Any,
+        self, kind: str, about: str | None, *, source: str = "acme", owner: Owner = Owner.RUNTIME,
+        values: Mapping[str, bytes] | None = None, task: str = "", **event: Any,
     ) -> Draft:  # fmt: skip  # a signature in three lines
         """Make what somebody else says."""
         made = Event(
@@ -109,9 +110,29 @@ async def a_stage(url: str = "memory:", **policy: Any) -> AsyncIterator[Stage]:
             yield Stage(desk, clock, task, pay, paid)
 
 
+async def until_recorded(desk: tw.Desk, invocation_id: str, kind: str) -> None:
+    """Wait until an event of a kind is recorded about a call."""
+
+    async def there() -> bool:
+        return any(one.event.kind == kind for one in await desk.ledger.read(invocation_id=invocation_id))
+
+    await until(there)
+
+
+async def until_finding(desk: tw.Desk, invocation_id: str, code: Code) -> None:
+    """Wait until a finding stands on the record of a call."""
+
+    async def there() -> bool:
+        return code in (await desk.record(invocation_id)).findings
+
+    await until(there)
+
+
 async def in_state(stage: Stage, invocation_id: str) -> tw.State | None:
     """Give the state of a call."""
     return (await stage.desk.record(invocation_id)).state
 
 
-__all__ = ["ANN", "BOB", "EVE", "MALLORY", "Kind", "Stage", "Verdict", "a_stage", "in_state", "until_state"]
+__all__ = [
+    "ANN", "BOB", "EVE", "MALLORY", "Kind", "Stage", "Verdict", "a_stage", "in_state", "until", "until_finding", "until_recorded", "until_state",
+]  # fmt: skip  # names in lines

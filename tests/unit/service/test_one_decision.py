@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import toolwitness as tw
-from tests.unit.service.attacks import ANN, BOB, EVE, MALLORY, Kind, Verdict, a_stage, in_state, until_state
+from tests.unit.service.attacks import ANN, BOB, EVE, MALLORY, Kind, Verdict, a_stage, in_state, until_recorded, until_state
 from toolwitness.core.findings import Code
 
 
@@ -243,7 +243,7 @@ async def test_a_grant_that_has_lapsed_before_the_start_is_invalidated_and_can_b
         stage.clock.advance(3600)
         stage.desk.tool(stage.pay, **destructive, approvers=["role:finance"], approval_seconds=300)
         await stage.desk.runtime._resume()
-        await until_recorded(stage, one, Kind.APPROVAL_INVALIDATED)
+        await until_recorded(stage.desk, one, Kind.APPROVAL_INVALIDATED)
         record = await stage.desk.record(one)
         assert Code.APPROVAL_INVALIDATED in record.findings
         assert (record.permission, stage.paid) == (None, [])
@@ -251,9 +251,3 @@ async def test_a_grant_that_has_lapsed_before_the_start_is_invalidated_and_can_b
         await stage.desk.approve(one, by=ANN)
         await until_state(stage.desk, one, tw.State.SUCCEEDED)
         assert stage.paid == ["412.50"]
-
-
-async def until_recorded(stage, one: str, kind: str) -> None:
-    async with asyncio.timeout(10):
-        while not await stage.recorded(one, kind):
-            await asyncio.sleep(0)

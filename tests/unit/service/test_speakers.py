@@ -3,18 +3,20 @@
 import pytest
 
 import toolwitness as tw
-from tests.unit.service.attacks import ANN, Kind, Stage, Verdict, a_stage, in_state
+from tests.unit.service.attacks import ANN, Kind, Verdict, a_stage, in_state
 from toolwitness.core.evidence import KINDS
 from toolwitness.core.findings import Code
 from toolwitness.core.states import Owner
-from toolwitness.service.record import OBSERVABLE, Registration
 from toolwitness.service import views
+from toolwitness.service.record import OBSERVABLE, Registration
 
 PROPOSAL = {"tool": "pay", "source_request": "run 1", "proposer": "their agent"}
 INPUTS = {"inputs": b'{"amount":"1.00"}'}
 
 
-@pytest.mark.parametrize("name", ["toolwitness:service", "toolwitness:desk", "toolwitness:runtime", "toolwitness", " Toolwitness:local:x", "", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["toolwitness:service", "toolwitness:desk", "toolwitness:runtime", "toolwitness", " Toolwitness:local:x", "", "a\0b"]
+)
 def test_our_own_names_and_no_names_cannot_be_registered(name: str):
     with pytest.raises(tw.InvalidInput):
         tw.open("memory:").register.add(Registration(source=name, principal="mallory"))
@@ -140,7 +142,8 @@ async def test_another_tenants_task_is_not_written_in_and_keeps_nothing_of_what_
         mallory = tw.Actor(id="mallory", tenant="elsewhere")
         stage.desk.register.add(Registration(source="evil", principal="mallory"))
         _, one = await stage.asked()
-        sent = stage.said(Kind.OUTPUT, one, source="evil", data={"order": 1, "channel": "spam"}, values={"output": b'"spam"'}, adapter="spam")
+        spam = {"order": 1, "channel": "spam"}
+        sent = stage.said(Kind.OUTPUT, one, source="evil", data=spam, values={"output": b'"spam"'}, adapter="spam")
         recorded = (await stage.observe(sent, by=mallory))[0]
         assert (recorded.verdict, recorded.event.tenant, recorded.event.data, recorded.event.adapter) == (Verdict.REFUSED, "", {}, "")
         assert await in_state(stage, one) is tw.State.AWAITING_APPROVAL

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import toolwitness as tw
-from tests.unit.service.attacks import ANN, EVE, Kind, a_stage, in_state, until_state
+from tests.unit.service.attacks import ANN, EVE, Kind, a_stage, in_state, until_finding, until_state
 from toolwitness.core.findings import Code
 from toolwitness.service.workplace import make_draft
 from toolwitness.testing.clock import FakeClock
@@ -152,7 +152,7 @@ async def test_a_result_that_comes_after_its_deadline_is_kept_and_moves_nothing(
         controls = {c.action: c.enabled for c in _controls(stage, await stage.desk.record(one))}
         assert controls["request_cancellation"] is True
         go.set()
-        await until_finding(stage, one, Code.LATE_OUTCOME)
+        await until_finding(stage.desk, one, Code.LATE_OUTCOME)
         record = await stage.desk.record(one)
         assert (record.state, record.reconciliation) == (tw.State.EXPIRED, "required")
         await stage.desk.reconcile(one, "as-reported", by=ANN)
@@ -209,9 +209,3 @@ def _controls(stage, record):
     from toolwitness.policy.controls import permitted_actions  # noqa: PLC0415 - only this test looks at the buttons
 
     return permitted_actions(record, stage.desk.place.policy_for(record.tool), ANN, stage.clock.now())
-
-
-async def until_finding(stage, one: str, code: Code) -> None:
-    async with asyncio.timeout(10):
-        while code not in (await stage.desk.record(one)).findings:
-            await asyncio.sleep(0)
