@@ -68,7 +68,8 @@ def settle_waiting(record: InvocationRecord) -> None:
 def _answered(record: InvocationRecord, event: Event, at: str, *, kind: str, actor: str) -> Approval:
     """Answer the approval that the event names, and give it; that there is one, the objections have made sure of."""
     approval = next(a for a in record.approvals if a.id == event.data["approval_id"])
-    approval.answer = Answer(kind, actor, event.ref, at, str(event.data.get("reason") or ""))
+    roles = tuple(str(role) for role in event.data.get("roles") or ())
+    approval.answer = Answer(kind, actor, event.ref, at, str(event.data.get("reason") or ""), roles)
     settle_waiting(record)
     return approval
 

@@ -32,6 +32,8 @@ class Answer:
     ref: EvidenceRef
     at: str
     reason: str = ""
+    roles: tuple[str, ...] = ()
+    """The roles that the actor held when answering, as far as they are on record."""
 
 
 @dataclass(slots=True)

@@ -48,6 +48,7 @@ class Kind(StrEnum):
     DEPENDENCY_MOVED = "dependency.moved"
     DEPENDENCY_RESOLVED = "dependency.resolved"
     GRANT_RECORDED = "grant.recorded"
+    GRANT_USED = "grant.used"
     GRANT_REVOKED = "grant.revoked"
     RECONCILED = "effects.reconciled"
     VALUE_ERASED = "value.erased"
@@ -147,15 +148,19 @@ KINDS: Final[Mapping[str, KindSpec]] = {
     ),
     Kind.APPROVAL_INVALIDATED: KindSpec(_PO, ("approval_id", "reason"), ("rule", "changed")),
     Kind.PERMITTED: KindSpec(
-        _PO, ("rule", "policy_version"), ("reason", "approval_id", "inputs_digest", "expires_at", "result_expires_at")
+        _PO, ("rule", "policy_version"),
+        ("reason", "approval_id", "inputs_digest", "expires_at", "result_expires_at", "grant_id", "grant_use", "cost"),
     ),
     Kind.REFUSED: KindSpec(_PO, ("rule", "reason"), ("policy_version",)),
     Kind.CLOSED: KindSpec(_PO, ("kind", "initiator", "scope", "reason", "at"), ("approval_id", "replaced_by", "executed", "owner_name")),
     Kind.RESULT_REJECTED: KindSpec(_PO, ("problems",), ("result", "declared")),
     Kind.DEPENDENCY_MOVED: KindSpec(_PO, ("dependency", "moved_to")),
     Kind.DEPENDENCY_RESOLVED: KindSpec(_PO, ("dependency", "by")),
-    Kind.GRANT_RECORDED: KindSpec(_PO, ("grant_id", "scope", "actor"), ("expires_at", "limit"), of_task="task"),
-    Kind.GRANT_REVOKED: KindSpec(_PO, ("grant_id", "reason"), (), of_task="task"),
+    Kind.GRANT_RECORDED: KindSpec(
+        _PO, ("grant_id", "scope", "actor"), ("expires_at", "limit", "roles", "channel", "reason"), of_task="task"
+    ),
+    Kind.GRANT_USED: KindSpec(_PO, ("grant_id", "number", "used_by"), ("inputs_digest", "cost"), of_task="task"),
+    Kind.GRANT_REVOKED: KindSpec(_PO, ("grant_id", "reason"), ("actor", "roles", "channel"), of_task="task"),
     Kind.RECONCILED: KindSpec(_PO, ("conclusion", "by"), ("detail", "reference")),
     Kind.VALUE_ERASED: KindSpec(_PO, ("value_ref", "by", "reason")),
     Kind.HOLD_RELEASED: KindSpec(_PO, ("held_source", "up_to", "reason")),

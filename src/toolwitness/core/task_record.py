@@ -31,6 +31,11 @@ class TaskRecord:
     reported: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
     """What runtimes have said the task amounts to: claims, which move nothing."""
     grants: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """Standing grants that nobody has taken back, by id."""
+    uses: dict[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict[str, tuple[Mapping[str, Any], ...]])
+    """What each grant was used for, in order; kept when it is taken back."""
+    revoked: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """What was taken back and not given again, by id: grants, and authority that somebody held."""
     evidence_refs: list[EvidenceRef] = field(default_factory=list[EvidenceRef])
     seen: set[EvidenceRef] = field(default_factory=set[EvidenceRef])
 
@@ -74,6 +79,11 @@ def _absorb(task: TaskRecord, event: Event, at: str) -> None:
     elif event.kind == Kind.TASK_REPORTED:
         task.reported.append({**data, "source": event.source, "ref": event.ref, "at": at})
     elif event.kind == Kind.GRANT_RECORDED:
-        task.grants[data["grant_id"]] = data
+        task.grants[data["grant_id"]] = {**data, "ref": event.ref, "at": at}
+        task.revoked.pop(data["grant_id"], None)
+    elif event.kind == Kind.GRANT_USED:
+        used = task.uses.get(data["grant_id"], ())
+        task.uses[data["grant_id"]] = (*used, {**data, "ref": event.ref, "at": at})
     elif event.kind == Kind.GRANT_REVOKED:
         task.grants.pop(data["grant_id"], None)
+        task.revoked[data["grant_id"]] = {**data, "ref": event.ref, "at": at}

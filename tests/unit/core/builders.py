@@ -61,6 +61,7 @@ WHOLE: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({
     Kind.DEPENDENCY_MOVED: {"dependency": "inv_0", "moved_to": "inv_0b"},
     Kind.DEPENDENCY_RESOLVED: {"dependency": "inv_0", "by": "ev_0"},
     Kind.GRANT_RECORDED: {"grant_id": "grt_1", "scope": "searches", "actor": "user:ada"},
+    Kind.GRANT_USED: {"grant_id": "grt_1", "number": 1, "used_by": "inv_1"},
     Kind.GRANT_REVOKED: {"grant_id": "grt_1", "reason": "no longer needed"},
     Kind.RECONCILED: {"conclusion": "nothing was booked", "by": "user:ops"},
     Kind.VALUE_ERASED: {"value_ref": "val_inputs", "by": "user:ops", "reason": "retention"},

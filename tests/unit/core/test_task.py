@@ -395,6 +395,16 @@ def test_a_standing_grant_is_kept_until_it_is_revoked() -> None:
     judge_task(task, event(Kind.GRANT_REVOKED, grant_id="grt_9"))
     judge_task(task, event(Kind.GRANT_REVOKED))
     assert task.grants == {}
+    assert list(task.revoked) == ["grt_9", "grt_1"]
+    judge_task(task, event(Kind.GRANT_RECORDED))
+    assert list(task.revoked) == ["grt_9"]
+
+
+def test_the_uses_of_a_grant_are_kept_in_their_order_after_it_is_taken_back() -> None:
+    task = task_of(
+        event(Kind.GRANT_RECORDED), event(Kind.GRANT_USED), event(Kind.GRANT_USED, number=2), event(Kind.GRANT_REVOKED)
+    )
+    assert [use["number"] for use in task.uses["grt_1"]] == [1, 2]
 
 
 @pytest.mark.parametrize(
