@@ -111,7 +111,7 @@ def explained(error: sqlite3.Error, what: str) -> ToolwitnessError:
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:
         return InvalidInput(f"{what} is not a SQLite database.", field="url", remedy="Name a ledger file, or one that is not there yet.")
-    if code == sqlite3.SQLITE_CORRUPT:
+    if code == sqlite3.SQLITE_CORRUPT or "decode" in str(error):
         return Tampered(f"{what} is damaged: {error}.", remedy="Run `toolwitness verify` on a copy.", place=what)
     if code == sqlite3.SQLITE_FULL:
         return Unavailable(f"There is no room left to write {what}.", remedy="Nothing was written; make room and try again.")
@@ -122,7 +122,11 @@ def explained(error: sqlite3.Error, what: str) -> ToolwitnessError:
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256)
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    try:
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    except UnicodeDecodeError as error:  # the complaint about a damaged schema quotes it
+        connection.close()
+        raise Tampered(f"{path} is damaged: its tables cannot be read.", remedy="Go back to a copy.", place=str(path)) from error
     return connection
 
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
+from toolwitness.core.errors import Tampered
 from toolwitness.core.states import State
 from toolwitness.core.verdicts import Verdict
 from toolwitness.ledger.folded import Folded
@@ -63,12 +64,20 @@ def insert(connection: sqlite3.Connection, table: str, rows: Sequence[Row]) -> N
 
 
 def recorded_of(row: Row) -> Recorded:
-    """Give what a row of ``select_events`` holds."""
+    """Give what a row of ``select_events`` holds.
+
+    Raises:
+        Tampered: it holds no event of ours.
+    """
     position, task_sequence, recorded_time, verdict, reason, state, basis, name, digest, body, _ = row
-    return Recorded(
-        event=event_of(body), position=position, task_sequence=task_sequence, recorded_time=recorded_time, verdict=_VERDICTS[verdict],
-        reason=reason, hash=digest.hex(), state=None if state is None else _STATES[state], basis=basis, row=name,
-    )  # fmt: skip  # one field after the other
+    try:
+        return Recorded(
+            event=event_of(body), position=position, task_sequence=task_sequence, recorded_time=recorded_time, verdict=_VERDICTS[verdict],
+            reason=reason, hash=digest.hex(), state=None if state is None else _STATES[state], basis=basis, row=name,
+        )  # fmt: skip  # one field after the other
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        remedy = "Run `toolwitness verify`: it names every place that does not agree."
+        raise Tampered(f"Event {position} cannot be read: {error}.", remedy=remedy, place=f"event {position}") from error
 
 
 def event_row(entry: Entry, *, task: int, previous: int, invocation: int | None, source: int) -> Row:

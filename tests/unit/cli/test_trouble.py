@@ -1,5 +1,6 @@
 """What a command says when something is in its way: a policy file, a ledger file, or a port."""
 
+import random
 import shutil
 import sqlite3
 from pathlib import Path
@@ -120,3 +121,26 @@ def test_the_policy_file_may_be_named_by_an_option_and_gives_each_person_only_th
     assert asked.returncode == 1
     shown = document(toolwitness("show", ledger.waiting, "--json", folder=ledger.folder))
     assert shown["events"][-1]["data"]["roles"] == ["reader"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_damaged_file_is_answered_with_words_whatever_is_damaged_in_it(ledger: Ledger, seed: int) -> None:
+    good = Path(ledger.file).read_bytes()
+    chance = random.Random(seed)  # noqa: S311 - the damage is to be the same every time
+    asked = (["show"], ["show", ledger.task], ["show", ledger.waiting, "--json"], ["inbox"], ["verify"], ["deny", ledger.waiting])
+    for _ in range(6):
+        for left in ledger.folder.glob("calls.db*"):
+            left.unlink()
+        Path(ledger.file).write_bytes(damaged(good, chance))
+        for arguments in asked:
+            answered = toolwitness(*arguments, folder=ledger.folder)
+            assert answered.returncode in {0, 1, 2, 3}
+            assert answered.returncode == 0 or answered.stdout or answered.stderr
+
+
+def damaged(good: bytes, chance: random.Random) -> bytes:
+    """Change some bytes of a file, or cut it."""
+    changed = bytearray(good)
+    for _ in range(chance.choice([1, 5, 200])):
+        changed[chance.randrange(len(changed))] = chance.randrange(256)
+    return bytes(changed[: chance.choice([len(changed), len(changed), chance.randrange(1, len(changed))])])
