@@ -1,13 +1,15 @@
 """What a report expects, key by key, against what the contract documents said; each comparison is exact, and one that cannot be made is named."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final, cast
 
 from toolwitness.core.outcome import apply_tool_result
-from toolwitness.core.states import TERMINAL, Reconciliation
+from toolwitness.core.states import TERMINAL, Reconciliation, State
 from toolwitness.ports import Recorded
 from toolwitness.runtime.outcomes import outcome_of
 from toolwitness.testing.reports import flags, reasons
@@ -17,8 +19,11 @@ from toolwitness.testing.reports.story import texts
 
 Fields = Mapping[str, Any]
 
-PROSE: Final = frozenset({"layer", "layer_note", "ruling", "display", "layout", "dom", "must_contain", "must_show", "must_not_show",
-                          "must_not_contain", "note", "notes", "transport", "digest", "clip", "copy"})  # fmt: skip  # names in lines
+MACHINE: Final = frozenset({"states", "checkpoints", "decisions", "dispatch", "closure", "lineage", "side_effects", "task", "blocked_by",
+                            "controls", "reduce", "flags"})  # fmt: skip  # names in lines
+"""Keys that a machine can read: a report with one of them unchecked has not passed."""
+PROSE: Final = frozenset({"layer", "layer_note", "ruling", "display", "layout", "dom", "must_contain", "must_show", "must_not_contain",
+                           "note", "notes", "transport", "digest", "clip", "copy"})  # fmt: skip  # names in lines
 """Keys of ``expected`` that only a person can read: what must be visible, and why."""
 
 
@@ -29,6 +34,8 @@ class Findings:
     checked: list[str] = field(default_factory=list[str])
     wrong: list[str] = field(default_factory=list[str])
     unchecked: list[str] = field(default_factory=list[str])
+    left: list[str] = field(default_factory=list[str])
+    """What was left unchecked because no machine can be asked to read it."""
 
     def compare(self, what: str, expected: object, actual: object, *, holds: bool | None = None) -> None:  # noqa: FBT001 - a result, not a mode
         """Note one comparison; ``holds`` says how it came out where it is more than equality."""
@@ -82,7 +89,7 @@ def judge(case: Case, expected: Fields) -> None:
             continue
         check = CHECKS.get(key)
         if check is None:
-            case.findings.skip(f"{case.prefix}{key}", "no check knows this key")
+            case.findings.left.append(f"{case.prefix}{key}: no check knows this key")
         else:
             check(case, value)
 
@@ -373,14 +380,14 @@ def _while_open(case: Case, invocation_id: str) -> Moment:
 def _inbox(case: Case, value: object) -> None:
     """Compare the approvals that wait in somebody's inbox."""
     waiting = {a: ids for a, ids in case.stage.approvals.items() if any(i in shown for i in ids for shown in case.now.inbox.values())}
-    still_open = [a for a, ids in waiting.items() if any(_open_under(case, i, a) for i in ids)]
+    still_open = [a for a, ids in waiting.items() if any(_open_under(case, i, ours) for i, ours in ids.items())]
     wanted = texts(value)
     case.findings.compare(f"{case.prefix}inbox", wanted, still_open, holds=sorted(wanted) == sorted(still_open))
 
 
 def _open_under(case: Case, invocation_id: str, approval: str) -> bool:
     record = case.now.records.get(invocation_id)
-    return record is not None and record.open_approval is not None and record.open_approval.id.partition("/")[0] == approval
+    return record is not None and record.open_approval is not None and record.open_approval.id == approval
 
 
 def _inbox_count(case: Case, value: object) -> None:
@@ -428,6 +435,44 @@ def _reduce(case: Case, value: object) -> None:
             case.findings.compare(f"{what}/state", "the same state", "the same state" if reduced["state"] is state else "a copy")
 
 
+def _integrity(case: Case, value: object) -> None:
+    """Compare what is stored with what was given: how many entries, how many of them marked, and the very bytes in compact form."""
+    results = [d["output"]["result"] for d in case.now.documents.values() if d["output"].get("result") is not None]
+    if len(results) != 1:
+        case.findings.left.append(f"{case.prefix}integrity: it does not say of which result")
+        return
+    members: list[Any] = list(cast("Fields", results[0]).values()) if isinstance(results[0], Mapping) else [results[0]]
+    rows = cast("list[Any]", max((m for m in members if isinstance(m, list)), key=len, default=[]))
+    compact = json.dumps(results[0], ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    for part, expected in _members(case, "integrity", value):
+        if part == "sha256_of_compact_json":
+            case.findings.compare(f"{case.prefix}integrity/{part}", expected, sha256(compact).hexdigest())
+        elif part == "records":
+            case.findings.compare(f"{case.prefix}integrity/{part}", expected, len(rows))
+        else:
+            marked = sum(1 for row in rows if isinstance(row, Mapping) and cast("Fields", row).get(part))
+            case.findings.compare(f"{case.prefix}integrity/{part}", expected, marked)
+
+
+_CLAIM: Final = re.compile(r"^(\w+(?:#\d+)?) (\w+)$")
+
+
+def _must_not_show(case: Case, value: object) -> None:
+    """Check the false claims that are no more than a state: ``i1 failed``, ``i2 denied``. The others are for people to look at."""
+    for said in texts(value):
+        found = _CLAIM.match(said)
+        name, word = found.groups() if found else ("", "")
+        document = case.document(name)
+        if document is not None and word in _STATE_WORDS:
+            case.findings.compare(f"{case.prefix}must_not_show/{said}", f"not {word}", document["state"], holds=document["state"] != word)
+        elif document is not None and word in _CLOSURE_WORDS:
+            kind = document["closure"]["kind"]
+            case.findings.compare(f"{case.prefix}must_not_show/{said}", f"not {word}", kind, holds=kind != word)
+
+
+_STATE_WORDS: Final = frozenset(State)
+_CLOSURE_WORDS: Final = frozenset({"denied", "dismissed", "withdrawn"})
+
 CHECKS: Final[Mapping[str, Check]] = MappingProxyType({
     "states": _states,
     "checkpoints": _checkpoints,
@@ -446,6 +491,8 @@ CHECKS: Final[Mapping[str, Check]] = MappingProxyType({
     "inputs": _inputs,
     "flags": _flags,
     "reduce": _reduce,
+    "integrity": _integrity,
+    "must_not_show": _must_not_show,
 })  # fmt: skip  # one line a key
 
 __all__ = ["CHECKS", "PROSE", "Case", "Findings", "decision_words", "judge", "parsed"]

@@ -37,11 +37,10 @@ async def decision(stage: Stage, step: Step) -> Answer:
 async def act(stage: Stage, step: Step, what: str) -> Answer:
     """Carry one decision to every call that it is about."""
     named = text(step.fields.get("approval"))
-    targets = stage.approvals.get(named) or [stage.id_of(stage.key(step))]
-    if step.invocation and named and stage.id_of(stage.key(step)) not in targets:
-        targets = [stage.id_of(stage.key(step))]  # it names an approval of another call: the desk is asked exactly that
-    answers = [await _one(stage, step, what, target, named if number == 0 else f"{named}/{stage.named(target)}")
-               for number, target in enumerate(targets)]  # fmt: skip  # one comprehension
+    covered = stage.approvals.get(named) or {stage.id_of(stage.key(step)): named}
+    if step.invocation and stage.id_of(stage.key(step)) not in covered:
+        covered = {stage.id_of(stage.key(step)): named}  # it names an approval of another call: the desk is asked exactly that
+    answers = [await _one(stage, step, what, target, approval) for target, approval in covered.items()]
     refused = next((answer for answer in answers if answer.decision == "refused"), None)
     whole = refused or answers[0]
     whole.recorded = tuple(one for answer in answers for one in answer.recorded)
@@ -76,11 +75,18 @@ async def _one(stage: Stage, step: Step, what: str, target: str, approval: str) 
         case "ask-again":
             return await _again(stage, target, stage.decide(what, desk.request_approval_again(target, by=by)))
         case "edit":
-            given = step.fields.get("args")
-            fields = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
-            return await stage.decide(what, desk.edit_inputs(target, fields, by=by))
+            return await _edit(stage, step, target, by)
         case _:
             return await stage.decide(what, desk.submit(target))
+
+
+async def _edit(stage: Stage, step: Step, target: str, by: Actor) -> Answer:
+    """Change the inputs of a call; an edit that names another tool is another call, for which a report would have to propose one."""
+    given, record = step.fields.get("args"), await stage.record(target)
+    tool = text(step.fields.get("tool"))
+    if record is None or (tool and tool != record.tool) or not isinstance(given, Mapping):
+        return Answer(unclear=f"an edit to {tool or 'no inputs'}")
+    return await stage.decide("edit", stage.desk.edit_inputs(target, cast("Mapping[str, Any]", given), by=by))
 
 
 def _speaker(stage: Stage, step: Step) -> Actor:
@@ -180,14 +186,14 @@ async def rerun_values(stage: Stage, step: Step) -> Answer:
         return Answer()
     by, answers = _speaker(stage, step), dict[str, list[str]]()
     for what, approval in wanted:
-        for target in stage.approvals.get(approval) or [stage.id_of(stage.key(step))]:
+        for target in stage.approvals.get(approval) or {stage.id_of(stage.key(step)): ""}:
             answers.setdefault(target, []).append(what)
     results: list[Answer] = []
     for target, acts in answers.items():
         if len(set(acts)) > 1:
             results.append(await stage.decide("approve", answer_together(stage.place, target, actor=by, answers=acts)))
         else:
-            approval = next((a for a, targets in stage.approvals.items() if target in targets), "")
+            approval = next((targets[target] for targets in reversed(stage.approvals.values()) if target in targets), "")
             results.append(await _one(stage, step, acts[0], target, approval))
     whole = next((answer for answer in results if answer.decision == "refused"), results[0])
     whole.recorded = tuple(one for answer in results for one in answer.recorded)

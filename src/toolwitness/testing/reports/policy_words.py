@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Owner
 from toolwitness.policy.approvals import build_request
 from toolwitness.policy.deadlines import after
+from toolwitness.ports import Recorded
 from toolwitness.service.inputs import rewrite_inputs
 from toolwitness.service.workplace import Situation, make_draft
 from toolwitness.testing.reports.runtime_words import Word, propose_call
@@ -22,20 +23,35 @@ async def approval_requested(stage: Stage, step: Step) -> Answer:
     key = stage.key(step)
     if await stage.record(stage.id_of(key)) is None and "tool" in step.fields:
         await propose_call(stage, step, key)
+    needed = _more_than_one(step)
+    if needed:
+        return Answer(unclear=f"an approval by {needed} people: our policy takes one")
     covered = [key, *(f"{name}#1" for name in texts(step.fields.get("covers")) if _is_call(stage, name) and f"{name}#1" != key)]
     approval = text(step.fields.get("approval")) or f"approval of event {step.seq}"
-    recorded = []
-    for number, one in enumerate(covered):
-        stage.approvals.setdefault(approval, []).append(stage.id_of(one))
-        recorded += await _ask(stage, step, one, approval if number == 0 else f"{approval}/{one}")
+    taken = {ours for covering in stage.approvals.values() for ours in covering.values()}
+    recorded: list[Recorded] = []
+    requests: dict[str, str] = {}
+    for one in covered:
+        ours = approval if approval not in taken | set(requests.values()) else f"{approval}/{one}"
+        requests[stage.id_of(one)] = ours
+        recorded += await _ask(stage, step, one, ours)
+    stage.approvals[approval] = requests
     return Answer(recorded=tuple(recorded))
+
+
+def _more_than_one(step: Step) -> int:
+    """Give how many people must approve, where the report asks for more than one."""
+    authority = step.fields.get("authority")
+    said = cast("Mapping[str, Any]", authority) if isinstance(authority, Mapping) else {}
+    counts = (said.get(name) for name in ("quorum", "required", "approvals", "min_approvals", "count"))
+    return next((count for count in counts if isinstance(count, int) and not isinstance(count, bool) and count > 1), 0)
 
 
 def _is_call(stage: Stage, name: str) -> bool:
     return any(step.invocation == name for step in stage.story.steps)
 
 
-async def _ask(stage: Stage, step: Step, key: str, approval: str) -> tuple[Any, ...]:
+async def _ask(stage: Stage, step: Step, key: str, approval: str) -> tuple[Recorded, ...]:
     """Append one request, bound by our policy and limited as the report says."""
     situation = await _situation(stage, key)
     raw = await stage.standing(situation.record)

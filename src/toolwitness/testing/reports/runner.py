@@ -16,7 +16,7 @@ from toolwitness.testing.reports.judging import PROSE, Case, Findings, judge
 from toolwitness.testing.reports.moments import Moment, look
 from toolwitness.testing.reports.runtime_words import Word
 from toolwitness.testing.reports.stage import Answer, Stage
-from toolwitness.testing.reports.story import Story, read_story
+from toolwitness.testing.reports.story import Step, read_story
 
 EVENTS: Final = frozenset({"abstract-events", "ui-actions"})
 FRAGMENTS: Final = frozenset({"contract"})
@@ -56,8 +56,9 @@ async def run_report(report: object) -> Result:
     await stage.ledger.close()
     passed = not findings.wrong and not findings.unchecked and bool(findings.checked)
     return Result(
-        id=story.id, kind=story.kind, passed=passed, wrong=findings.wrong, checked=findings.checked, unchecked=findings.unchecked
-    )
+        id=story.id, kind=story.kind, passed=passed, wrong=findings.wrong, checked=findings.checked,
+        unchecked=[*findings.unchecked, *findings.left],
+    )  # fmt: skip  # facts in lines
 
 
 async def _play(stage: Stage, findings: Findings) -> list[Moment]:
@@ -67,7 +68,7 @@ async def _play(stage: Stage, findings: Findings) -> list[Moment]:
     for step in stage.story.steps:
         stage.set_time(step)
         word = WORDS.get(step.type)
-        answer = await word(stage, step) if word else Answer(unclear=f"nobody here knows the event type {step.type!r}")
+        answer = await _played(stage, step, word) if word else Answer(unclear=f"nobody here knows the event type {step.type!r}")
         if answer.unclear:
             findings.skip(f"event {step.seq}", answer.unclear)
         stage.answers[step.seq] = answer
@@ -75,6 +76,14 @@ async def _play(stage: Stage, findings: Findings) -> list[Moment]:
     if await read_history(stage):
         moments[-1] = await look(stage, len(stage.story.steps))
     return moments
+
+
+async def _played(stage: Stage, step: Step, word: Word) -> Answer:
+    """Play one event; one that cannot be read is named and the others go on."""
+    try:
+        return await word(stage, step)
+    except Exception as error:  # noqa: BLE001 - a report is somebody else's text: whatever in it breaks a word, the others are still played
+        return Answer(unclear=f"{step.type} could not be played: {type(error).__name__}: {error}")
 
 
 async def run_directory(directory: Path) -> list[Result]:

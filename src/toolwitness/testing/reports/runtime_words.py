@@ -11,6 +11,7 @@ from toolwitness.core.evidence import Kind
 from toolwitness.core.states import TERMINAL, Consequence, State, Termination
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.policy.tool_policy import RetryPolicy, ToolPolicy
+from toolwitness.ports import Recorded
 from toolwitness.service.dispatch import request_dispatch
 from toolwitness.service.propose import Proposal, propose_in
 from toolwitness.testing.reports.stage import Answer, Stage, parsed, same_inputs
@@ -35,6 +36,8 @@ def policy_for(story: Story, name: str, tool: str, step: Step) -> ToolPolicy:
     """
     declared = texts(step.fields.get("consequence")) or texts(story.first(name, field="consequence"))
     classes = tuple(c for c in Consequence if c in declared)
+    if Consequence.DESTRUCTIVE in classes:
+        classes = tuple(c for c in classes if c is not Consequence.READ_ONLY)
     if not classes:
         asked = any(s.type == "approval.requested" and s.invocation == name for s in story.steps)
         classes = () if declared else (Consequence.PERMISSION_GATED if asked else Consequence.REVERSIBLE,)
@@ -56,13 +59,15 @@ async def propose_call(stage: Stage, step: Step, key: str) -> Answer:
         return Answer(recorded=await stage.observe(step, Kind.PROPOSED, data, key=key, values={"inputs": raw}))
     task = stage.story.input.get("task")
     said = cast("Mapping[str, Any]", task if isinstance(task, Mapping) else {})
-    earlier = text(fields.get("retry_of")) or text(fields.get("retryOf")) or _attempt_before(stage, key)
+    earlier = text(fields.get("retry_of")) or text(fields.get("retryOf")) or ("" if fields.get("replaces") else _attempt_before(stage, key))
     parent = text(fields.get("parent"))
     proposal = Proposal(
         tool=text(tool) or f"the tool of {name}", inputs=raw, source_request=f"event {step.seq}", proposer=step.source,
         requested_by=text(fields.get("requested_by")), attempt=int(key.rpartition("#")[2]),
         dependencies=[_id_of_call(stage, other) for other in texts(fields.get("dependencies"))],
         retry_of=_id_of_call(stage, earlier) if earlier else "",
+        replaces=_id_of_call(stage, text(fields.get("replaces"))) if fields.get("replaces") else "",
+        reverses=_id_of_call(stage, text(fields.get("reverses"))) if fields.get("reverses") else "",
         parent=_id_of_call(stage, parent) if any(s.invocation == parent for s in stage.story.steps) else "",
         required="no" if name in texts(said.get("optionalChildren")) else "yes",
         role="synthesis" if name == said.get("synthesisInvocationId") else "",
@@ -129,7 +134,7 @@ async def queue_accepted(stage: Stage, step: Step) -> Answer:
     """A scheduler has taken the call into its queue."""
     key = stage.key(step)
     await stage.take_up(step, key)
-    accepted = {"queue_ref": text(step.fields.get("queue_ref")) or None, "accepted_at": stage.place.stamp()}
+    accepted = {"queue_ref": text(step.fields.get("queue_ref")) or None, "accepted_at": stage.said_at(step)}
     return Answer(recorded=await stage.observe(step, Kind.ACCEPTED, accepted, key=key))
 
 
@@ -141,7 +146,7 @@ def _lease(stage: Stage, step: Step) -> dict[str, Any]:
     policy = stage.story.input.get("policy")
     seconds = cast("Mapping[str, Any]", policy).get("lease_seconds") if isinstance(policy, Mapping) else None
     lease = text(step.fields.get("lease"))
-    until = stage.at(seconds) if lease and isinstance(seconds, int | float) else None
+    until = stage.at(seconds) if lease and isinstance(seconds, int | float) and not isinstance(seconds, bool) else None
     return {"lease": lease or None, "expires_at": until}
 
 
@@ -195,7 +200,7 @@ async def output(stage: Stage, step: Step) -> Answer:
 
 async def succeeded(stage: Stage, step: Step) -> Answer:
     """An executor ended with a result."""
-    data = {"completed_at": text(step.fields.get("clock")) or stage.place.stamp(), "lease": text(step.fields.get("lease")) or None}
+    data = {"completed_at": stage.said_at(step), "lease": text(step.fields.get("lease")) or None}
     result = step.fields.get("result")
     raw = written(result) if not isinstance(result, str) else written([result])[1:-1]
     return Answer(recorded=await stage.observe(step, Kind.SUCCEEDED, data, values={"result": raw}))
@@ -238,8 +243,18 @@ async def raised(stage: Stage, step: Step) -> Answer:
 
 
 async def cancel_acknowledged(stage: Stage, step: Step) -> Answer:
-    """Whoever holds the call says that it has been stopped."""
-    fields, key = step.fields, stage.key(step)
+    """Whoever holds the call, or all calls of a run, says that it has been stopped."""
+    if stage.key(step):
+        return Answer(recorded=await _stopped(stage, step, stage.key(step)))
+    task = text(step.fields.get("scope")).partition(":")[2] or text(step.fields.get("parent"))
+    view = await stage.ledger.task(task) if task else None
+    held = [record for record in view.records.values() if record.state is State.QUEUED or record.still_running] if view else []
+    recorded = [one for record in held for one in await _stopped(stage, step, stage.named(record.id))]
+    return Answer(recorded=tuple(recorded), unclear="" if held else "nothing that it could be about is running")
+
+
+async def _stopped(stage: Stage, step: Step, key: str) -> tuple[Recorded, ...]:
+    fields = step.fields
     record = await stage.record(stage.id_of(key))
     request = record.open_cancellation if record else None
     data = {
@@ -248,7 +263,7 @@ async def cancel_acknowledged(stage: Stage, step: Step) -> Answer:
         "reason": text(fields.get("reason")) or (request.reason if request else "") or "no reason was given",
         "effects": "excluded" if fields.get("started") is False else None,
     }  # fmt: skip  # facts in lines
-    return Answer(recorded=await stage.observe(step, Kind.CANCEL_ACKNOWLEDGED, data, key=key))
+    return await stage.observe(step, Kind.CANCEL_ACKNOWLEDGED, data, key=key)
 
 
 # ── what is said about calls from outside them ──────────────────────────────────────────────────────────────────────

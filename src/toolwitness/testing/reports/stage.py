@@ -68,8 +68,8 @@ class Stage:
         """``i1#1`` → our invocation id."""
         self.homes: dict[str, str] = {}
         """Name of a call → its task."""
-        self.approvals: dict[str, list[str]] = {}
-        """Approval → our ids of the calls that it covers."""
+        self.approvals: dict[str, dict[str, str]] = {}
+        """Approval → our ids of the calls that it covers → our id of the request that each of them got."""
         self.questions: dict[str, str] = {}
         """Request for input → our id of the call that asked."""
         self.inputs: dict[str, object] = {}
@@ -80,6 +80,7 @@ class Stage:
         self.orders: dict[str, int] = {}
         self.answers: dict[int, Answer] = {}
         self._roles = story.actors()
+        self._first_said: dict[str, str] = {}
 
     def _open_desk(self) -> Desk:
         return Desk(self.ledger, clock=self.clock, ids=self.ids, sweep_seconds=3600)
@@ -114,8 +115,8 @@ class Stage:
         """Give the name of the attempt that an event is about: ``i1#2``; empty where it is about none."""
         name = step.invocation
         if not name:
-            found = self.approvals.get(text(step.fields.get("approval"))) or [self.questions.get(text(step.fields.get("request")), "")]
-            return self.named(found[0])
+            found = self.approvals.get(text(step.fields.get("approval"))) or {self.questions.get(text(step.fields.get("request")), ""): ""}
+            return self.named(list(found)[0])
         attempt = step.fields.get("attempt")
         if isinstance(attempt, int) and not isinstance(attempt, bool):
             return f"{name}#{attempt}"
@@ -195,13 +196,18 @@ class Stage:
         source, sequence = self._numbered(step)
         self.desk.register.add(Registration(source=source, principal=RECORDER))
         key = key or ("" if task else self.key(step))
-        given = text(step.fields.get("event_id")) or text(step.fields.get("id"))
         event = Event(
-            kind=kind, source=source, id=given or f"{step.number}/{kind}/{key or task}", owner=owner, sequence=sequence,
+            kind=kind, source=source, id=f"{_given_id(step) or step.number}/{kind}/{key or task}", owner=owner, sequence=sequence,
             task_id=task or await self._home(key), invocation_id=self.id_of(key) or None, attempt=_attempt(key),
-            data={name: value for name, value in data.items() if value is not None}, time=text(step.fields.get("clock")) or self.place.stamp(),
+            data={name: value for name, value in data.items() if value is not None}, time=self.said_at(step),
         )  # fmt: skip  # facts in lines
         return tuple(await self.desk.observe([Draft(event=event, values=values or {})], by=RECORDER))
+
+    def said_at(self, step: Step) -> str:
+        """Give the time that an event carries: its own clock's, else the recorder's; what is said again carries the time of the first time."""
+        given = _given_id(step)
+        at = text(step.fields.get("clock")) or self.place.stamp()
+        return self._first_said.setdefault(given, at) if given else at
 
     async def _home(self, key: str) -> str:
         return await self.ledger.find(self.id_of(key)) or self.task_of(key)
@@ -263,6 +269,13 @@ class Stage:
     def refused(self, verdict: PolicyVerdict) -> Answer:
         """Give the answer for a dispatch that policy refuses."""
         return Answer(dispatch="refuse", dispatch_rule=verdict.rule, dispatch_reason=verdict.reason)
+
+
+def _given_id(step: Step) -> str:
+    """Give the id under which a source said something: its own, or the number that its host gave it; empty where it gave none."""
+    named = next((text(step.fields.get(name)) for name in ("event_id", "id", "eid") if step.fields.get(name)), "")
+    numbered = step.fields.get("host") and isinstance(step.fields.get("host_seq"), int)
+    return named or (f"number {step.fields['host_seq']} of {step.fields['host']}" if numbered else "")
 
 
 def _attempt(key: str) -> int:
