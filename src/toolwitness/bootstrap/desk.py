@@ -61,7 +61,8 @@ def open_ledger(url: str, *, clock: Clock) -> Ledger:
 def open(url: str = "calls.db", *, clock: Clock | None = None, ids: Ids | None = None, **options: Any) -> "Desk":  # noqa: A001 - toolwitness.open reads as what it does
     """Open a desk on a ledger: ``"calls.db"`` for a SQLite file, ``"memory:"`` for tests.
 
-    ``options`` are those of ``Desk``: ``tenant``, ``concurrency``, ``sweep_seconds``. Nothing is read or written before the first use.
+    ``options`` are those of ``Desk``: ``tenant``, ``concurrency``, ``sweep_seconds``, ``patience_seconds``. Nothing is read or written
+    before the first use.
 
     Raises:
         InvalidInput: the URL names nothing that can be opened here.
@@ -74,18 +75,19 @@ class Desk:
     """One desk in one process. Several processes may open desks on one ledger."""
 
     def __init__(
-        self, ledger: Ledger, *, clock: Clock, ids: Ids, tenant: str = "", concurrency: int | None = None, sweep_seconds: float = 1.0
-    ) -> None:
+        self, ledger: Ledger, *, clock: Clock, ids: Ids, tenant: str = "", concurrency: int | None = None, sweep_seconds: float = 1.0,
+        patience_seconds: float = 5.0,
+    ) -> None:  # fmt: skip  # a signature in three lines
         """Put the rooms together around a ledger.
 
         ``tenant`` marks what this desk opens; ``concurrency`` limits how many bodies run at once; ``sweep_seconds`` is how often deadlines
-        are looked at.
+        are looked at; ``patience_seconds`` is how long a ledger that cannot be written is waited for before callers are told.
         """
         self.place = Workplace(ledger=ledger, clock=clock, ids=ids)
         self.host = name_of_process()
         self.tenant = tenant
         self.register = record.Register()
-        self._options = {"concurrency": concurrency, "sweep_seconds": sweep_seconds}
+        self._options = {"concurrency": concurrency, "sweep_seconds": sweep_seconds, "patience_seconds": patience_seconds}
         self._tools: dict[str, Tool] = {}
         self._runtime: LocalRuntime | None = None
         self._starting = asyncio.Lock()

@@ -134,5 +134,6 @@ async def in_state(stage: Stage, invocation_id: str) -> tw.State | None:
 
 
 __all__ = [
-    "ANN", "BOB", "EVE", "MALLORY", "Kind", "Stage", "Verdict", "a_stage", "in_state", "until", "until_finding", "until_recorded", "until_state",
+    "ANN", "BOB", "EVE", "MALLORY", "Kind", "Stage", "Verdict", "a_stage", "in_state", "until", "until_finding", "until_recorded",
+    "until_state",
 ]  # fmt: skip  # names in lines
