@@ -16,6 +16,7 @@ from toolwitness.core.errors import InvalidInput
 from toolwitness.core.states import Consequence
 from toolwitness.core.verdicts import Actor
 from toolwitness.policy.consequences import CancelUntil, Confirm, Demands, combine
+from toolwitness.policy.cost import Cost
 
 DEFAULT_APPROVERS: Final = ("role:approver",)
 """Who may approve where a class demands an approval and the policy names nobody."""
@@ -98,6 +99,8 @@ class ToolPolicy:
     alternate_routes: tuple[str, ...] = ()
     redact: tuple[str, ...] = ()
     """JSON pointers into the inputs whose values no card shows."""
+    cost: Cost | None = None
+    """How to estimate what a call costs; counted against the budgets."""
 
     def __post_init__(self) -> None:
         """Take lists for tuples and plain words for enums, and refuse what cannot be understood.
@@ -233,11 +236,16 @@ def _check_sense(policy: ToolPolicy) -> None:
         raise _wrong("commitment_boundary", "is empty", "Say after which step a destructive call cannot be called back.")
 
 
+_LATER: Final = frozenset({"cost"})
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, tuple):
         return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - our own fields
-    if isinstance(value, ToolPolicy | RetryPolicy | Inverse):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, ToolPolicy | RetryPolicy | Inverse | Cost):
+        plain = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        # What came later counts where it says something, so that what was recorded before keeps its version.
+        return {name: said for name, said in plain.items() if name not in _LATER or said is not None}
     return value

@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from toolwitness.core.errors import InvalidInput
+from toolwitness.policy.cost import Cost
 from toolwitness.policy.tool_policy import Inverse, RetryPolicy, ToolPolicy
 
 
@@ -15,11 +16,11 @@ def write_policy(policy: ToolPolicy) -> bytes:
     for one in fields(ToolPolicy):
         value = getattr(policy, one.name)
         if value != getattr(plain, one.name):
-            said[one.name] = _parts(value) if isinstance(value, RetryPolicy | Inverse) else value
+            said[one.name] = _parts(value) if isinstance(value, RetryPolicy | Inverse | Cost) else value
     return json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _parts(value: RetryPolicy | Inverse) -> dict[str, Any]:
+def _parts(value: RetryPolicy | Inverse | Cost) -> dict[str, Any]:
     return {one.name: getattr(value, one.name) for one in fields(value)}
 
 
@@ -36,6 +37,8 @@ def read_policy(raw: bytes) -> ToolPolicy:
             said["retry"] = RetryPolicy(attempts=retry["attempts"], categories=tuple(retry["categories"]))
         if said.get("inverse"):
             said["inverse"] = Inverse(**said["inverse"])
+        if said.get("cost"):
+            said["cost"] = Cost(**said["cost"])
         return ToolPolicy(**said)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         remedy = "Declare the tool in this process."

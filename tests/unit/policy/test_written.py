@@ -4,13 +4,21 @@ import pytest
 
 from tests.unit.policy.worlds import POLICY, READER, UNDOABLE
 from toolwitness.core.errors import InvalidInput
+from toolwitness.policy.cost import Cost
 from toolwitness.policy.tool_policy import RetryPolicy, ToolPolicy, unknown_tool
 from toolwitness.policy.written import read_policy, write_policy
 
 
 @pytest.mark.parametrize(
     "policy",
-    [POLICY, READER, UNDOABLE, unknown_tool("x"), ToolPolicy(tool="t", retry=RetryPolicy(attempts=2, categories=("timeout",)))],
+    [
+        POLICY,
+        READER,
+        UNDOABLE,
+        unknown_tool("x"),
+        ToolPolicy(tool="t", cost=Cost(amount_field="total", currency="EUR")),
+        ToolPolicy(tool="t", retry=RetryPolicy(attempts=2, categories=("timeout",))),
+    ],
 )
 def test_what_is_written_is_read_back_as_the_same_policy(policy: ToolPolicy) -> None:
     again = read_policy(write_policy(policy))
