@@ -68,7 +68,7 @@ class World:
     """Seconds of the demo for one second of the story."""
     patience_seconds: float = 0.0
     """How long a provider that somebody is to interrupt keeps on beyond its time; for a script, which must not depend on a fast machine."""
-    charges: list[dict[str, str]] = field(default_factory=list)
+    charges: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     hotel_calls: int = 0
     trains_were_stopped: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)

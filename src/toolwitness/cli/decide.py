@@ -1,6 +1,7 @@
 """The inbox, and decisions from the terminal: approve, deny, cancel, retry."""
 
-from collections.abc import Awaitable, Callable
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,12 @@ from toolwitness.presentation.terminal import draw_card, draw_inbox
 from toolwitness.service import views
 from toolwitness.service.workplace import Receipt
 
-Deed = Callable[[Desk, Actor], Awaitable[Receipt]]
+Option = Callable[[Any], Any]
+"""What adds an option or an argument to a command."""
+
+
+Deed = Callable[..., Coroutine[Any, Any, Receipt]]
+"""What a person does: takes the desk, the person, the invocation and what was chosen, and gives what was recorded."""
 
 
 @click.command(
@@ -48,115 +54,79 @@ def inbox(db: str, policy: Path | None, *, as_json: bool) -> None:
     run(work())
 
 
-def _carry_out(db: str, policy: Path | None, deed: Deed, *, as_json: bool) -> None:
-    """Do the deed as the person at the terminal, and show what was recorded."""
+def _decision(name: str, *options: Option, examples: Sequence[str]) -> Callable[[Deed], click.Command]:
+    """Make a command of a deed: it is done as the person at the terminal, and what was recorded is shown. Its docstring is the help."""
 
-    async def work() -> None:
-        actor = person(policy)
-        async with desk_at(db) as desk:
-            receipt = await deed(desk, actor)
-            document = await views.document(desk.place, receipt.record.id, actor)
-            if as_json:
-                print_json({"recorded": evidence(receipt.recorded), "document": document})
-                return
-            for recorded in receipt.recorded:
-                say(f"recorded  {recorded.event.kind}  {recorded.event.ref}")
-            say(draw_card(await views.card(desk.place, receipt.record.id, actor), screen()))
+    def make(deed: Deed) -> click.Command:
+        def command(db: str, policy: Path | None, invocation_id: str, *, as_json: bool, **chosen: str) -> None:
+            run(_carry_out(db, policy, lambda desk, actor: deed(desk, actor, invocation_id, **chosen), as_json=as_json))
 
-    run(work())
+        reason = click.option("--reason", default="", metavar="TEXT", help="Why, in your words; kept with the decision.")
+        for option in reversed([click.argument("invocation_id", metavar="ID"), *options, reason, with_policy, with_ledger]):
+            command = option(command)
+        return click.command(name, cls=Taught, examples=examples, help=inspect.getdoc(deed))(command)
+
+    return make
 
 
-def _reason(command: Any) -> Any:
-    return click.option("--reason", default="", metavar="TEXT", help="Why, in your words; kept with the decision.")(command)
+async def _carry_out(db: str, policy: Path | None, deed: Callable[[Desk, Actor], Awaitable[Receipt]], *, as_json: bool) -> None:
+    actor = person(policy)
+    async with desk_at(db) as desk:
+        receipt = await deed(desk, actor)
+        document = await views.document(desk.place, receipt.record.id, actor)
+        if as_json:
+            print_json({"recorded": evidence(receipt.recorded), "document": document})
+            return
+        for recorded in receipt.recorded:
+            say(f"recorded  {recorded.event.kind}  {recorded.event.ref}")
+        say(draw_card(await views.card(desk.place, receipt.record.id, actor), screen()))
 
 
-@click.command(
-    cls=Taught,
+@_decision(
+    "approve",
+    click.option(
+        "--approval", "approval_id", default="", metavar="ID", help="The request you were shown; without it, the one that waits now.",
+    ),
+    click.option(
+        "--digest", "inputs_digest", default="", metavar="HEX",
+        help="The digest of the inputs you were shown; other inputs are then not approved.",
+    ),
     examples=[
         'toolwitness approve inv_01… --reason "within budget"',
         "toolwitness approve inv_01… --policy team.toml --digest sha256:…",
     ],
-)
-@click.argument("invocation_id", metavar="ID")
-@click.option("--approval", default="", metavar="ID", help="The request you were shown; without it, the one that waits now.")
-@click.option("--digest", default="", metavar="HEX", help="The digest of the inputs you were shown; other inputs are then not approved.")
-@_reason
-@with_policy
-@with_ledger
-def approve(db: str, policy: Path | None, invocation_id: str, approval: str, digest: str, reason: str, *, as_json: bool) -> None:
+)  # fmt: skip  # facts in lines
+async def approve(desk: Desk, actor: Actor, invocation_id: str, **binding: str) -> Receipt:
     """Approve the request that waits at invocation ID.
 
     It is used once. You act as os:<user> with the roles that the policy file gives you. The call itself runs in the process that holds it.
     """
-
-    async def deed(desk: Desk, actor: Actor) -> Receipt:
-        return await desk.approve(invocation_id, by=actor, approval_id=approval, inputs_digest=digest, reason=reason)
-
-    _carry_out(db, policy, deed, as_json=as_json)
+    return await desk.approve(invocation_id, by=actor, **binding)
 
 
-@click.command(
-    cls=Taught,
-    examples=[
-        'toolwitness deny inv_01… --reason "not to the whole office"',
-    ],
-)
-@click.argument("invocation_id", metavar="ID")
-@_reason
-@with_policy
-@with_ledger
-def deny(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_json: bool) -> None:
+@_decision("deny", examples=['toolwitness deny inv_01… --reason "not to the whole office"'])
+async def deny(desk: Desk, actor: Actor, invocation_id: str, *, reason: str) -> Receipt:
     """Deny the request that waits at invocation ID.
 
     A denial is an outcome and not an error: whoever made the call is told, and nothing runs.
     """
-
-    async def deed(desk: Desk, actor: Actor) -> Receipt:
-        return await desk.deny(invocation_id, by=actor, reason=reason)
-
-    _carry_out(db, policy, deed, as_json=as_json)
+    return await desk.deny(invocation_id, by=actor, reason=reason)
 
 
-@click.command(
-    cls=Taught,
-    examples=[
-        'toolwitness cancel inv_01… --reason "the flight is good enough"',
-    ],
-)
-@click.argument("invocation_id", metavar="ID")
-@_reason
-@with_policy
-@with_ledger
-def cancel(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_json: bool) -> None:
+@_decision("cancel", examples=['toolwitness cancel inv_01… --reason "the flight is good enough"'])
+async def cancel(desk: Desk, actor: Actor, invocation_id: str, *, reason: str) -> Receipt:
     """Request the cancellation of invocation ID alone.
 
-    A request is not its acknowledgement: the call is cancelled when its executor says that it has ended, and not before. Calls
-    beside it go on.
+    A request is not its acknowledgement: the call is cancelled when its executor says that it has ended, and not before. Calls beside
+    it go on.
     """
-
-    async def deed(desk: Desk, actor: Actor) -> Receipt:
-        return await desk.request_cancellation(invocation_id, by=actor, reason=reason)
-
-    _carry_out(db, policy, deed, as_json=as_json)
+    return await desk.request_cancellation(invocation_id, by=actor, reason=reason)
 
 
-@click.command(
-    cls=Taught,
-    examples=[
-        'toolwitness retry inv_01… --reason "the hotel service is back"',
-    ],
-)
-@click.argument("invocation_id", metavar="ID")
-@_reason
-@with_policy
-@with_ledger
-def retry(db: str, policy: Path | None, invocation_id: str, reason: str, *, as_json: bool) -> None:
+@_decision("retry", examples=['toolwitness retry inv_01… --reason "the hotel service is back"'])
+async def retry(desk: Desk, actor: Actor, invocation_id: str, *, reason: str) -> Receipt:
     """Propose the next attempt of the failed invocation ID.
 
     The new attempt has an id of its own and points back; the failed one stays as it is. Policy is asked anew.
     """
-
-    async def deed(desk: Desk, actor: Actor) -> Receipt:
-        return await desk.retry(invocation_id, by=actor, reason=reason)
-
-    _carry_out(db, policy, deed, as_json=as_json)
+    return await desk.retry(invocation_id, by=actor, reason=reason)
