@@ -194,7 +194,7 @@ class Reporter:
             "termination": str(termination),
             "initiator": request.actor if request else self.stopped_by,
             "scope": request.scope if request and request.scope else "this invocation",
-            "reason": words((request.reason if request else "") or ending.stop_reason or "no reason was given"),
+            "reason": words((request.reason if request else ending.stop_reason) or "no reason was given"),
             "at": at,
             "request_ref": request.ref if request else "",
             "effects": "excluded" if ending.kind is EndingKind.NEVER_STARTED else "",
