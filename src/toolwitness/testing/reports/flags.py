@@ -14,6 +14,7 @@ from typing import Any, Final
 from toolwitness.core.evidence import Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.states import TERMINAL, State
+from toolwitness.core.times import parse_rfc3339
 from toolwitness.core.verdicts import Verdict
 from toolwitness.ports import Recorded
 from toolwitness.testing.reports.moments import Document, Moment
@@ -133,6 +134,27 @@ def _stale(asked: Asked) -> bool:
     return any(_on_record(answer) and answer.rule in REJECTED["stale"] for answer in asked.answers)
 
 
+def _deadline_unreadable(asked: Asked) -> bool:
+    """A request has a deadline that nobody can read as a time with a zone."""
+    asked_for = [a for call in asked.calls if call in asked.now.records for a in asked.now.records[call].approvals]
+    named = [a for a in asked_for if asked.about in {"", a.id}]
+    return any(a.data.get("expires_at") and parse_rfc3339(a.data["expires_at"]) is None for a in named)
+
+
+def _expired(asked: Asked) -> bool:
+    return any(d["state"] == State.EXPIRED for d in asked.documents(asked.now))
+
+
+def _dispatch_refused(asked: Asked) -> bool:
+    """A dispatch was refused, and the claim that it would have made is on record with the reason."""
+    kept = (r for answer in asked.answers if answer.dispatch == "refuse" for r in answer.recorded)
+    return any(r.event.kind == Kind.CLAIMED and r.verdict is Verdict.REFUSED and r.event.invocation_id in asked.calls for r in kept)
+
+
+def _id_reused(asked: Asked) -> bool:
+    return any(r.reason.startswith("id-reused") for answer in asked.answers for r in answer.recorded)
+
+
 def _used_twice(asked: Asked) -> bool:
     return any(_on_record(answer) and answer.rule in REJECTED["already-used"] for answer in asked.answers)
 
@@ -143,7 +165,7 @@ def _duplicate(asked: Asked) -> bool:
 
 
 def _out_of_order(asked: Asked) -> bool:
-    """An event arrived after one that its source had numbered higher for the same call."""
+    """An event arrived after one that its source had numbered higher for the same call, or told of an earlier place than one before it."""
     mine = {r.event.ref for r in asked.answer.recorded} if asked.seq is not None else None
     highest: dict[tuple[str, str], int] = {}
     for one in asked.recorded:
@@ -154,7 +176,7 @@ def _out_of_order(asked: Asked) -> bool:
         if number < highest.get(key, 0) and (mine is None or event.ref in mine):
             return True
         highest[key] = max(number, highest.get(key, 0))
-    return False
+    return raised(Code.ORDER_REPEATED, Code.PROGRESS_REGRESSED)(asked)
 
 
 def _two_effects(asked: Asked) -> bool:
@@ -282,8 +304,15 @@ FLAGS: Final = _flags(
     ("contradictory-submission contradictory-answers contradictory-answers-refused contradictory-decision conflicting-answers "
      "opposite-answers opposite-answers-decide-nothing", _contradictory),
     ("stale-decision stale-answer stale-answer-refused stale-response stale-response-refused stale-decision-refused", _stale),
-    ("duplicate-decision second-decision repeated-decision decision-repeated", _used_twice),
-    ("decision-after-expiry late-decision approval-after-expiry denial-after-expiry approve-after-expiry deny-after-expiry", _late_decision),
+    ("duplicate-decision second-decision repeated-decision decision-repeated duplicate-click double-click duplicate-answer lost-race "
+     "decision-lost-race race-lost", _used_twice),
+    ("dispatch-refused duplicate-dispatch duplicate-dispatch-refused second-dispatch-refused", _dispatch_refused),
+    ("deadline-unreadable unreadable-deadline deadline-without-zone deadline-without-timezone expiry-unreadable unparseable-deadline",
+     _deadline_unreadable),
+    ("approval-expired expired", _expired),
+    ("event-id-reused id-reused", _id_reused),
+    ("decision-after-expiry late-decision recorded-after-expiry approval-after-expiry denial-after-expiry approve-after-expiry deny-after-expiry "
+     "late-approval late-denial late-answer", _late_decision),
     ("retry-without-lineage retry-unlinked unlinked-retry", raised(Code.RETRY_UNLINKED)),
     ("idempotency-key-changed", raised(Code.IDEMPOTENCY_KEY_CHANGED)),
     ("reconciliation-required", lambda asked: any(d["sideEffects"]["reconciliationState"] == "required" for d in asked.documents(asked.now))),

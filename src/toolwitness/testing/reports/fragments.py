@@ -1,48 +1,74 @@
-"""Reports that give pieces of a contract document instead of events: each piece is brought about at the desk, by the shortest evidence for its state."""
+"""Reports that give pieces of a contract document instead of events.
 
-from collections.abc import Iterator, Mapping
+Each piece is brought about at the desk, in a task of its own, by the shortest evidence for the state that it is in.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, cast
 
-from toolwitness.core.evidence import Kind
 from toolwitness.core.states import State
-from toolwitness.testing.reports import policy_words, runtime_words
+from toolwitness.service.propose import open_task
+from toolwitness.testing.reports import people_words, policy_words, runtime_words
 from toolwitness.testing.reports.judging import Findings
 from toolwitness.testing.reports.moments import Moment, look
 from toolwitness.testing.reports.runtime_words import Word
 from toolwitness.testing.reports.stage import Stage
-from toolwitness.testing.reports.story import DEFAULT_TASK, Fields, Step, text
+from toolwitness.testing.reports.story import Fields, Step, text, texts
 
-_OPENED: Final = "proposed"
-_PATHS: Final[Mapping[str, tuple[tuple[str, Word], ...]]] = {
-    State.PROPOSED: (("proposed", runtime_words.proposed),),
-    State.AWAITING_APPROVAL: (("proposed", runtime_words.proposed), ("approval.requested", policy_words.approval_requested)),
-    State.AWAITING_INPUT: (("proposed", runtime_words.proposed), ("input.requested", policy_words.input_requested)),
-    State.QUEUED: (("proposed", runtime_words.proposed), ("queue.accepted", runtime_words.queue_accepted)),
-    State.RUNNING: (("proposed", runtime_words.proposed), ("started", runtime_words.started)),
-    State.STREAMING: (("proposed", runtime_words.proposed), ("started", runtime_words.started), ("output", runtime_words.output)),
-    State.SUCCEEDED: (("proposed", runtime_words.proposed), ("started", runtime_words.started), ("succeeded", runtime_words.succeeded)),
-    State.FAILED: (("proposed", runtime_words.proposed), ("started", runtime_words.started), ("failed", runtime_words.failed)),
-    State.CANCELLED: (
-        ("proposed", runtime_words.proposed), ("started", runtime_words.started), ("cancel.acknowledged", runtime_words.cancel_acknowledged),
-    ),
-}  # fmt: skip  # one line a state
-"""State → the event types that bring a call into it."""
+_WORDS: Final[Mapping[str, Word]] = MappingProxyType({**runtime_words.WORDS, **policy_words.WORDS, **people_words.WORDS})
+_PATHS: Final[Mapping[str, str]] = MappingProxyType({
+    State.PROPOSED: "",
+    State.AWAITING_APPROVAL: "approval.requested",
+    State.AWAITING_INPUT: "input.requested",
+    State.QUEUED: "queue.accepted",
+    State.RUNNING: "queue.accepted started",
+    State.STREAMING: "queue.accepted started output",
+    State.PARTIALLY_COMPLETE: "queue.accepted started part.completed",
+    State.SUCCEEDED: "queue.accepted started succeeded",
+    State.FAILED: "queue.accepted started failed",
+    State.CANCELLED: "queue.accepted started cancel.requested cancel.acknowledged",
+    State.EXPIRED: "approval.requested approval.expired",
+})  # fmt: skip  # one line a state
+"""State → the event types that bring a proposed call into it."""
+_BEFORE_DISPATCH: Final = MappingProxyType({"denied": "deny", "dismissed": "dismiss", "withdrawn": "withdraw"})
+"""How a call was closed before dispatch, and the decision that closes one so."""
+_SPEAKERS: Final = MappingProxyType({
+    "proposed": "proposer", "approval.requested": "policy", "approval.expired": "policy", "input.requested": "policy",
+    "queue.accepted": "scheduler", "cancel.requested": "user", "decision": "user",
+})  # fmt: skip  # pairs in lines
+_PERSON: Final = "u1"
 
 
 async def play_fragments(stage: Stage, findings: Findings) -> list[Moment]:
     """Bring about every piece, and look."""
-    await stage.open_tasks()
     for name, piece in pieces(stage.story.input):
-        path = _PATHS.get(text(piece.get("state")))
+        path = _path(piece)
         if path is None:
             findings.skip(f"fragment {name}", f"nothing brings a call into the state {piece.get('state')!r}")
             continue
-        key = name if "#" in name else f"{name}#1"
-        stage.names[key] = key
-        for number, (kind, word) in enumerate(path, start=1):
+        key = stage.names.setdefault(name if "#" in name else f"{name}#1", name if "#" in name else f"{name}#1")
+        stage.tasks[key.rpartition("#")[0]] = await open_task(stage.place, f"the piece {name}", task_id=f"piece {name}")
+        for number, kind in enumerate(path, start=1):
+            if kind == "approval.expired":
+                stage.clock.advance(60)
             fields = _fields(stage, piece, key, kind)
-            await word(stage, Step(number=number, seq=number, source=_speaker(kind), type=kind, fields=fields))
+            await _WORDS[kind](stage, Step(number=number, seq=number, source=_SPEAKERS.get(kind, "executor"), type=kind, fields=fields))
     return [await look(stage, 0)]
+
+
+def _path(piece: Fields) -> Sequence[str] | None:
+    """Give the event types that bring about a piece; ``None`` where nothing in the reports' vocabulary does."""
+    path = _PATHS.get(text(piece.get("state")))
+    if path is None:
+        return None
+    closed_early = piece.get("state") == State.CANCELLED and text(_part(piece, "closure").get("kind")) in _BEFORE_DISPATCH
+    return ["proposed", *(["approval.requested", "decision"] if closed_early else path.split())]
+
+
+def _part(piece: Fields, name: str) -> Fields:
+    part = piece.get(name)
+    return cast("Fields", part) if isinstance(part, Mapping) else {}
 
 
 def pieces(told: Fields) -> Iterator[tuple[str, Fields]]:
@@ -61,34 +87,26 @@ def pieces(told: Fields) -> Iterator[tuple[str, Fields]]:
 
 
 def _name(piece: Fields, otherwise: str) -> str:
-    identity = piece.get("identity")
-    told = cast("Fields", identity) if isinstance(identity, Mapping) else piece
-    name = text(told.get("invocationId"))
-    return f"{name}#{told.get('attempt', 1)}" if name else otherwise
-
-
-def _speaker(kind: str) -> str:
-    return {"proposed": "proposer", "approval.requested": "policy", "input.requested": "policy", "queue.accepted": "scheduler"}.get(kind, "executor")
+    identity = _part(piece, "identity") or piece
+    name = text(identity.get("invocationId")) or text(identity.get("invocation"))
+    return f"{name}#{identity.get('attempt', 1)}" if name else otherwise
 
 
 def _fields(stage: Stage, piece: Fields, key: str, kind: str) -> dict[str, Any]:
     """Give the fields of the event that a piece amounts to; what the piece does not say is left out."""
     name, _, attempt = key.rpartition("#")
-    inputs = piece.get("inputs")
-    values = cast("Fields", inputs).get("values", inputs) if isinstance(inputs, Mapping) else inputs
-    consequence = piece.get("consequence")
-    classes = cast("Fields", consequence).get("classes") if isinstance(consequence, Mapping) else consequence
-    authorization = piece.get("authorization")
-    said = cast("Fields", authorization) if isinstance(authorization, Mapping) else {}
+    inputs, consequence, said = piece.get("inputs"), piece.get("consequence"), _part(piece, "authorization")
+    closure, errors = _part(piece, "closure"), _part(piece, "errors")
+    result = _part(piece, "output").get("result", stage.story.input.get("stored_result", piece.get("result")))
     fields: dict[str, Any] = {
-        "invocation": name, "attempt": int(attempt), "tool": piece.get("tool"), "args": values if values is not None else {},
-        "consequence": classes, "approval": f"approval of {key}", "authority": {"eligible": said.get("eligible") or ["u1"]},
-        "expires_at": said.get("expiresAt"), "result": stage.story.input.get("stored_result", piece.get("result")),
-        "fields": piece.get("unresolved") or ["unnamed"], "text": text(piece.get("text")), "queue_ref": text(piece.get("queueRef")) or "a queue",
+        "invocation": name, "attempt": int(attempt), "approval": f"approval of {key}", "fields": texts(piece.get("unresolved")) or ["unnamed"],
+        "args": cast("Fields", inputs).get("values", inputs) if isinstance(inputs, Mapping) else inputs if inputs is not None else {},
+        "consequence": cast("Fields", consequence).get("classes") if isinstance(consequence, Mapping) else consequence,
+        "authority": {"eligible": texts(said.get("eligible")) or [_PERSON]}, "expires_at": said.get("expiresAt"),
+        "deadline_seconds": 30 if piece.get("state") == State.EXPIRED else None, "actor": text(closure.get("initiator")) or _PERSON,
+        "kind": _BEFORE_DISPATCH.get(text(closure.get("kind"))), "reason": text(closure.get("reason")) or None, "result": result,
+        "category": text(errors.get("safeCategory")) or None, "message": text(errors.get("userMessage")) or None,
+        "text": text(piece.get("text")), "queue_ref": text(piece.get("queueRef")) or "a queue", "scope": text(closure.get("scope")) or None,
+        "open": texts(piece.get("open")) or ["the rest"], "tool": piece.get("tool") if kind == "proposed" else None, "initiator": text(closure.get("initiator")) or None,
     }  # fmt: skip  # facts in lines
-    if kind != "proposed":
-        fields.pop("tool")
     return {field: value for field, value in fields.items() if value is not None}
-
-
-__all__ = ["DEFAULT_TASK", "Kind", "pieces", "play_fragments"]

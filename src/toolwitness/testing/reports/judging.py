@@ -378,7 +378,13 @@ def _while_open(case: Case, invocation_id: str) -> Moment:
 
 
 def _inbox(case: Case, value: object) -> None:
-    """Compare the approvals that wait in somebody's inbox."""
+    """Compare the approvals that wait in anybody's inbox, or those that wait there for each person who is named."""
+    if isinstance(value, Mapping):
+        for who, listed in cast("Fields", value).items():
+            mine = [i for i, actions in case.now.actions.get(who, {}).items() if actions & {"approve", "deny"}]
+            found = sorted(a for a, ids in case.stage.approvals.items() if any(i in mine and _open_under(case, i, o) for i, o in ids.items()))
+            case.findings.compare(f"{case.prefix}inbox/{who}", sorted(texts(listed)), found)
+        return
     waiting = {a: ids for a, ids in case.stage.approvals.items() if any(i in shown for i in ids for shown in case.now.inbox.values())}
     still_open = [a for a, ids in waiting.items() if any(_open_under(case, i, ours) for i, ours in ids.items())]
     wanted = texts(value)

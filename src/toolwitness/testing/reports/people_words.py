@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from toolwitness.core.evidence import Kind
 from toolwitness.core.states import BEFORE_DISPATCH, TERMINAL, Owner
 from toolwitness.core.verdicts import Actor
+from toolwitness.policy.approvals import CLIENT
 from toolwitness.service.answer import answer_together
 from toolwitness.service.cancel import request_cancellation
 from toolwitness.testing.reports.runtime_words import Word, nothing
@@ -90,9 +91,10 @@ async def _edit(stage: Stage, step: Step, target: str, by: Actor) -> Answer:
 
 
 def _speaker(stage: Stage, step: Step) -> Actor:
-    """Give who acts; what a client library sends on its own comes through a channel of that name."""
+    """Give who acts. What a client sends for a person comes through a channel of that name, unless a person is named as the one who decided."""
     actor = stage.actor(step.fields.get("actor"))
-    channel = "client" if step.source == "client" else step.source
+    answers_for = step.source == "client" and (step.type == "elicitation.answer" or not actor.id)
+    channel = CLIENT if answers_for else "http" if step.source == "client" else step.source
     return Actor(id=actor.id, roles=actor.roles, name=actor.name, channel=channel)
 
 
@@ -220,9 +222,9 @@ def _pressed(stage: Stage, values: object, approval: str) -> list[tuple[str, str
 
 
 async def presented(stage: Stage, step: Step) -> Answer:
-    """A client says that it has shown the question: a receipt of what a person had in view."""
+    """A client says that it has shown a question: a receipt of what a person had in view. Looking at a page names no question."""
     key = stage.key(step)
-    record = await stage.record(stage.id_of(key))
+    record = await stage.record(stage.id_of(key)) if key else None
     if record is None:
         return Answer()
     data = {"document_version": str(record.version), "actor": text(step.fields.get("actor")) or None}
@@ -238,7 +240,7 @@ WORDS: Final[Mapping[str, Word]] = MappingProxyType({
     "input.inferred": input_inferred,
     "rerun.values": rerun_values,
     "presented": presented,
-    "viewed": nothing,
+    "viewed": presented,
     "pointer": nothing,
     "message": nothing,
 })  # fmt: skip  # one line a word

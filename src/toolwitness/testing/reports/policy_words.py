@@ -94,7 +94,7 @@ async def _situation(stage: Stage, key: str) -> Situation:
 
 
 async def approval_expired(stage: Stage, step: Step) -> Answer:
-    """Policy's clock has passed a deadline: our sweeper looks, and records what it finds."""
+    """Policy's clock has passed a deadline: our sweeper looks, and records what it finds by its own clock."""
     return Answer(recorded=tuple(await stage.desk.sweep()))
 
 

@@ -20,20 +20,23 @@ def _table(**rules: str) -> Mapping[str, frozenset[str]]:
 
 
 REJECTED: Final = _table(
-    actor="no-actor anonymous unauthenticated no-authenticated-actor actor-missing",
-    eligible="not-eligible ineligible not-authorized unauthorized wrong-user wrong-actor no-authority self-approval proposer-may-not-approve",
+    actor="no-actor anonymous unauthenticated no-identity not-authenticated no-authenticated-actor actor-missing",
+    eligible="not-eligible ineligible not-authorized unauthorized wrong-user wrong-actor no-authority self-approval proposer-may-not-approve not-an-approver actor-not-eligible no-permission "
+    "forbidden not-allowed not-permitted",
     known_request__unknown_id="unknown-approval unknown-request no-such-approval other-invocation wrong-invocation wrong-approval wrong-attempt "
-    "approval-of-other-attempt other-attempt other-request wrong-request",
+    "approval-of-other-attempt other-attempt other-request wrong-request approval-not-found not-found unknown no-such-request wrong-card "
+    "old-attempt previous-attempt",
     already_answered__already_decided__terminal__superseded__already_requested="already-used already-decided already-answered already-resolved "
-    "already-denied already-approved lost-race race-lost too-late decided-by-other second-decision duplicate duplicate-decision",
-    deadline_elapsed="expired approval-expired deadline-passed after-deadline after-expiry late",
+    "already-denied already-approved lost-race race-lost too-late decided-by-other second-decision duplicate "
+    "duplicate-decision already-consumed consumed used answered approval-used approval-already-used already-granted",
+    deadline_elapsed="expired approval-expired already-expired deadline-passed after-deadline after-expiry late",
     deadline_unreadable="deadline-unreadable unreadable-deadline deadline-unknown unknown-deadline invalid-deadline bad-deadline "
     "unparseable-deadline deadline-unparseable deadline-invalid deadline-without-zone deadline-without-timezone no-timezone "
     "expiry-unreadable unreadable-expiry zoneless-deadline ambiguous-deadline",
     inputs="args-changed args-differ args-differ-from-shown args-differ-from-approved digest-mismatch args-digest-mismatch inputs-changed "
-    "stale-args stale-digest shown-args-differ other-args wrong-digest",
+    "args-mismatch stale-args stale-digest shown-args-differ other-args wrong-digest",
     superseded__known_request__inputs__already_answered__attempt__terminal="stale superseded outdated stale-request stale-approval "
-    "stale-response stale-card replaced old-request",
+    "stale-response stale-card stale-tab stale-version replaced old-request approval-superseded no-longer-current",
     attempt__known_request="stale-attempt attempt-mismatch",
     speaker="no-user-decision not-a-user-decision inferred inferred-decision not-user-decision",
     presented="not-presented never-presented not-shown prompt-not-presented unpresented",
@@ -73,7 +76,7 @@ REFUSED: Final = _table(
 )  # fmt: skip  # one line a rule
 """Word → the rules of ours by which a dispatch is refused that way."""
 
-_EXPIRY: Final = frozenset({"expired", "approval-expired", "deadline-passed", "after-deadline", "after-expiry", "late"})
+_EXPIRY: Final = frozenset({"expired", "approval-expired", "already-expired", "deadline-passed", "after-deadline", "after-expiry", "late"})
 
 
 def known(table: Mapping[str, frozenset[str]], why: str) -> bool:

@@ -111,7 +111,8 @@ async def dispatch_requested(stage: Stage, step: Step) -> Answer:
     named = text(step.fields.get("approval")) or text(step.fields.get("claims_approval"))
     before = await stage.ledger.head()
     answer = await request_dispatch(
-        stage.place, record.id, source=f"report:{step.source}", worker=text(step.fields.get("worker")) or step.source, approval_id=named,
+        stage.place, record.id, source=f"report:{step.source}", worker=text(step.fields.get("worker")) or step.source,
+        approval_id=stage.approvals.get(named, {}).get(record.id, named),
         inputs=await _inputs_named(stage, step, record.id),
     )  # fmt: skip  # facts in lines
     made = stage.refused(answer) if isinstance(answer, PolicyVerdict) else Answer(dispatch="allow")
@@ -156,14 +157,20 @@ async def started(stage: Stage, step: Step) -> Answer:
     await stage.take_up(step, key)
     if worker:
         stage.workers.setdefault(worker, []).append(stage.id_of(key))
-    data = {"attempt": int(key.rpartition("#")[2]), "executor": worker or step.source, "worker": worker or None, **_lease(stage, step)}
+    data = {"attempt": await _attempt(stage, key), "executor": worker or step.source, "worker": worker or None, **_lease(stage, step)}
     return Answer(recorded=await stage.observe(step, Kind.STARTED, data, key=key))
+
+
+async def _attempt(stage: Stage, key: str) -> int:
+    """Give the attempt as our record counts it: policy may have recognised a new proposal as a further attempt."""
+    record = await stage.record(stage.id_of(key))
+    return record.attempt if record is not None and record.proposal else int(key.rpartition("#")[2])
 
 
 async def heartbeat(stage: Stage, step: Step) -> Answer:
     """An executor says that it is alive."""
     key = stage.key(step)
-    data = {"attempt": int(key.rpartition("#")[2]), **_lease(stage, step)}
+    data = {"attempt": await _attempt(stage, key), **_lease(stage, step)}
     return Answer(recorded=await stage.observe(step, Kind.HEARTBEAT, data, key=key))
 
 
@@ -196,6 +203,12 @@ async def output(stage: Stage, step: Step) -> Answer:
     piece = next((step.fields[name] for name in ("text", "output", "delta", "data", "value") if name in step.fields), "")
     values = {"output": written(piece)}
     return Answer(recorded=await stage.observe(step, Kind.OUTPUT, {"order": _order(stage, step, key)}, key=key, values=values))
+
+
+async def part_completed(stage: Stage, step: Step) -> Answer:
+    """An executor ended one part of its work, and says what is still open."""
+    data = {"part": text(step.fields.get("part")) or "a part", "open": texts(step.fields.get("open"))}
+    return Answer(recorded=await stage.observe(step, Kind.PART_COMPLETED, data))
 
 
 async def succeeded(stage: Stage, step: Step) -> Answer:
@@ -331,6 +344,7 @@ WORDS: Final[Mapping[str, Word]] = MappingProxyType({
     "heartbeat": heartbeat,
     "progress": progress,
     "output": output,
+    "part.completed": part_completed,
     "succeeded": succeeded,
     "failed": failed,
     "raised": raised,

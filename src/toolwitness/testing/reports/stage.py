@@ -66,8 +66,8 @@ class Stage:
         self.application = Workplace(ledger=self.ledger, clock=self.clock, ids=self.ids)
         self.names: dict[str, str] = {}
         """``i1#1`` → our invocation id."""
-        self.homes: dict[str, str] = {}
-        """Name of a call → its task."""
+        self.tasks: dict[str, str] = {}
+        """Name of a call → its task, where that was settled before."""
         self.approvals: dict[str, dict[str, str]] = {}
         """Approval → our ids of the calls that it covers → our id of the request that each of them got."""
         self.questions: dict[str, str] = {}
@@ -79,6 +79,7 @@ class Stage:
         """Worker → our ids of the calls that it was seen to start."""
         self.orders: dict[str, int] = {}
         self.answers: dict[int, Answer] = {}
+        self._first_task = DEFAULT_TASK
         self._roles = story.actors()
         self._first_said: dict[str, str] = {}
 
@@ -134,6 +135,8 @@ class Stage:
     def task_of(self, key: str) -> str:
         """Give the task of a call: its parent's where its parent is a call, else the task that the report puts it into."""
         name, seen = key.rpartition("#")[0] or key, set[str]()
+        if name in self.tasks:
+            return self.tasks[name]
         while name not in seen:
             seen.add(name)
             parent = text(self.story.first(name, field="parent"))
