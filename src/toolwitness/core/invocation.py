@@ -13,16 +13,18 @@ from toolwitness.core.conditions import condition_of
 from toolwitness.core.entries import Move
 from toolwitness.core.evidence import KINDS, Event, Kind, missing_fields, speaker_objection
 from toolwitness.core.findings import Code
+from toolwitness.core.making import maker
 from toolwitness.core.ordering import Place
 from toolwitness.core.reconciliation import settle
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.shapes import malformed_fields
 from toolwitness.core.states import BEFORE_DISPATCH, TERMINAL, InvocationId, State
 from toolwitness.core.times import parse_rfc3339
-from toolwitness.core.transitions import Basis, Condition, Row, row_for
+from toolwitness.core.transitions import ROWS, Basis, Condition, Row, row_for
 from toolwitness.core.verdicts import Judgement, Verdict
 
 _ASKED: Final = frozenset({Kind.INPUT_REQUIRED, Kind.INPUTS_REJECTED, Kind.APPROVAL_REQUESTED})
+_new_move: Final = maker(Move)
 _UNDONE: Final = frozenset({State.FAILED, State.CANCELLED})
 """Ends that need no body: a call can fail or be terminated before anything of it ran."""
 
@@ -41,25 +43,27 @@ def judge(record: InvocationRecord, event: Event, *, recorded_at: str = "") -> J
     ``recorded_at`` (RFC 3339) is used where the source gave no time. Never raises for what a source said: what makes no sense is noted,
     held or refused with the reason.
     """
-    if event.ref in record.seen:
+    ref = event.ref
+    if ref in record.seen:
         if event.refusal:
             return Judgement(Verdict.REFUSED, event.refusal)
         return Judgement(Verdict.DUPLICATE, "the same source has already said this")
-    record.seen.add(event.ref)
+    record.seen.add(ref)
     record.version += 1
     record.last_at = event.time or recorded_at or record.last_at
-    place = ordering.place(record, event, recorded_at)
+    place = Place.NEXT if event.sequence is None else ordering.place(record, event, recorded_at)
     if place is Place.HELD:
         judgement = _held(record, event)
     elif place is Place.REUSED:
-        record.raise_finding(Code.SEQUENCE_REUSED, f"{event.source} used number {event.sequence} twice", event.ref)
+        record.raise_finding(Code.SEQUENCE_REUSED, f"{event.source} used number {event.sequence} twice", ref)
         judgement = Judgement(Verdict.NOTED, f"sequence: {event.source} has already used number {event.sequence}")
     else:
         judgement = _judge_now(record, event, recorded_at)
     if record.held:
         while (free := ordering.next_free(record)) is not None:
             _judge_now(record, *free)
-    ordering.name_holes(record)
+    if record.held or Code.EVIDENCE_HELD in record.findings:
+        ordering.name_holes(record)
     return judgement
 
 
@@ -106,7 +110,12 @@ def _judge_now(record: InvocationRecord, event: Event, recorded_at: str) -> Judg
     settle(record)
     if row is None:
         return Judgement(Verdict.NOTED, _why_noted(record, condition))
-    return Judgement(Verdict.MOVED, "" if row.basis is Basis.EXPECTED else f"{row.basis}: {row.name}", row)
+    return _MOVED[row.name]
+
+
+_MOVED: Final = {
+    row.name: Judgement(Verdict.MOVED, "" if row.basis is Basis.EXPECTED else f"{row.basis}: {row.name}", row) for row in ROWS
+}  # fmt: skip  # one a row
 
 
 def _refuse(record: InvocationRecord, event: Event, verdict: Verdict, reason: str) -> Judgement:
@@ -143,12 +152,12 @@ def _why_noted(record: InvocationRecord, condition: Condition) -> str:
 
 def _move(record: InvocationRecord, row: Row, event: Event, at: str) -> None:
     """Enter the row's next state on this event, and say what the step left out or bypassed."""
-    before = record.state
+    before, ref = record.state, event.ref
     same = before is row.next
     record.state = row.next
-    record.state_refs = (*record.state_refs, event.ref)[-8:] if same else (event.ref,)
+    record.state_refs = (*record.state_refs, ref)[-8:] if same else (ref,)
     if not same:
-        record.moves.append(Move(before, row.next, row.basis, row.name, event.ref, at))
+        record.moves.append(_new_move(before, row.next, row.basis, row.name, ref, at))
         _name_gaps(record, row, event, before)
         _name_skew(record, event)
     facts.entered(record, row.next, event, at)

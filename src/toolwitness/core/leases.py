@@ -31,7 +31,7 @@ def hold(record: InvocationRecord, event: Event) -> None:
 def stranger(record: InvocationRecord, event: Event) -> str:
     """Say that an event comes under a lease that this attempt never had, and raise the finding; empty where it does not."""
     lease = str(event.data.get("lease") or "")
-    if event.kind not in _UNDER_LEASE or not lease or not record.leases or lease in record.leases:
+    if not lease or not record.leases or lease in record.leases or event.kind not in _UNDER_LEASE:
         return ""
     said = f"{event.kind} came under lease {lease}, which this attempt never had"
     record.raise_finding(Code.LEASE_UNKNOWN, said, event.ref)
@@ -40,8 +40,11 @@ def stranger(record: InvocationRecord, event: Event) -> str:
 
 def premature(record: InvocationRecord, event: Event, at: str) -> str:
     """Say why an end that somebody infers is not believed, and raise the finding; empty where the lease has run out or none is known."""
-    by, now, until = event.data.get("inferred_by"), parse_rfc3339(at), parse_rfc3339(record.lease_expires_at)
-    if event.kind != Kind.FAILED or not by or record.state in TERMINAL or now is None or until is None or now >= until:
+    by = event.data.get("inferred_by")
+    if not by or event.kind != Kind.FAILED or record.state in TERMINAL:
+        return ""
+    now, until = parse_rfc3339(at), parse_rfc3339(record.lease_expires_at)
+    if now is None or until is None or now >= until:
         return ""
     said = f"{by} concludes that it failed, and its lease is good until {record.lease_expires_at}"
     record.raise_finding(Code.INFERRED_END_REFUSED, said, event.ref)

@@ -99,6 +99,8 @@ def malformed_fields(event: Event) -> tuple[str, ...]:
 
     An absent field, and one that is null, has no type: whether it may be absent is another question.
     """
+    if _plainly_fits(event):
+        return ()
     if not isinstance(event.data, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # what a source sends need not keep a type
         return (f"field data is {_word(event.data)} and must be an object",)
     wrong = [
@@ -112,6 +114,27 @@ def malformed_fields(event: Event) -> tuple[str, ...]:
         if value is not None and not ORDINAL.fits(value)
     ]
     return tuple(wrong)
+
+
+_PLAIN: Final[Mapping[Shape, type]] = MappingProxyType({TEXT: str, WHOLE_NUMBER: int, REFERENCE: dict})
+_EXACT: Final = {kind: {name: _PLAIN.get(shape, tuple) for name, shape in shapes.items()} for kind, shapes in SHAPES.items()}
+"""The very type of each field; ``tuple``, which no plain JSON is, where only a closer look tells."""
+
+
+def _plainly_fits(event: Event) -> bool:
+    """Tell quickly that every field has the very type that it must have; where it does not, a closer look decides."""
+    data: Any = event.data
+    attempt, exact = event.attempt, _EXACT.get(event.kind, _NOTHING)
+    if type(data) is not dict or event.sequence is not None or not (attempt is None or (type(attempt) is int and attempt >= 1)):
+        return False
+    for name, value in cast("dict[str, Any]", data).items():
+        wanted = exact.get(name)
+        if wanted is not None and type(value) is not wanted and value is not None:
+            return False
+    return True
+
+
+_NOTHING: Final[Mapping[str, type]] = MappingProxyType({})
 
 
 def _word(value: Any) -> str:

@@ -1,6 +1,7 @@
 """Times as text: RFC 3339 in and out, and nothing that reads a clock."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
 def rfc3339(at: datetime) -> str:
@@ -16,8 +17,11 @@ def rfc3339(at: datetime) -> str:
 
 def parse_rfc3339(text: object) -> datetime | None:
     """Read an RFC 3339 time; ``None`` for whatever cannot be read or carries no zone (R10)."""
-    if not isinstance(text, str):
-        return None
+    return _read(text) if isinstance(text, str) else None
+
+
+@lru_cache(maxsize=1_024)
+def _read(text: str) -> datetime | None:
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
