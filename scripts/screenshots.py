@@ -40,9 +40,8 @@ def chromium() -> str:
 @asynccontextmanager
 async def demo() -> AsyncIterator[str]:
     """Run the demo and give its address."""
-    person = {**os.environ, "LOGNAME": "ada", "TZ": "UTC"}
     process = await asyncio.create_subprocess_exec(
-        str(TOOLWITNESS), "demo", "--no-open", "--port", "0", stdout=PIPE, stderr=PIPE, env=person
+        str(TOOLWITNESS), "demo", "--no-open", "--port", "0", "--name", "ada", stdout=PIPE, stderr=PIPE, env={**os.environ, "TZ": "UTC"}
     )
     try:
         yield await address(process)

@@ -114,3 +114,6 @@ class Reconciliation(StrEnum):
     UNKNOWN = "unknown"
     REQUIRED = "required"
     RECONCILED = "reconciled"
+
+NO_REASON: Final = "no reason was given"
+"""What stands where a reason must stand and nobody gave one."""

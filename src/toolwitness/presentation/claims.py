@@ -7,7 +7,7 @@ from typing import Any, Final
 from toolwitness.core.evidence import Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord, Request
-from toolwitness.core.states import BEFORE_DISPATCH, ClosureKind, Consequence, Deadline, Owner, State, Termination
+from toolwitness.core.states import BEFORE_DISPATCH, NO_REASON, ClosureKind, Consequence, Deadline, Owner, State, Termination
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.reading import UNNAMED, Reading, fields, place_words
 from toolwitness.presentation.times import between, instant, iso, span, stamp, token
@@ -158,7 +158,8 @@ def _cancelled(reading: Reading) -> Iterator[Claim]:
         by = request_of(who) if closure.request_ref else f"by {who}"
         refs = [closure.ref, *([closure.request_ref] if closure.request_ref else [])]
         yield claim(f"{word} {token(closure.at)} {by}, {how} {executor}", refs)
-    yield claim(f"reason: {line(closure.reason)}", [closure.ref])
+    reason = line(closure.reason)
+    yield claim(reason if reason == NO_REASON else f"reason: {reason}", [closure.ref])
 
 
 def _expired(reading: Reading) -> Iterator[Claim]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from toolwitness.core.errors import Unavailable
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.record import InvocationRecord, Request
-from toolwitness.core.states import Owner, Termination
+from toolwitness.core.states import NO_REASON, Owner, Termination
 from toolwitness.core.times import rfc3339
 from toolwitness.ports import Draft
 from toolwitness.runtime.facts import (
@@ -194,7 +194,7 @@ class Reporter:
             "termination": str(termination),
             "initiator": request.actor if request else self.stopped_by,
             "scope": request.scope if request and request.scope else "this invocation",
-            "reason": words((request.reason if request else ending.stop_reason) or "no reason was given"),
+            "reason": words((request.reason if request else ending.stop_reason) or NO_REASON),
             "at": at,
             "request_ref": request.ref if request else "",
             "effects": "excluded" if ending.kind is EndingKind.NEVER_STARTED else "",
