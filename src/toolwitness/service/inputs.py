@@ -80,8 +80,8 @@ async def _replace(
         return decide
 
     receipt = await carry_out_on_inputs(place, invocation_id, plan, inputs=_last_tried)
-    if receipt.record.input_request is not None:
-        return receipt  # it waits for the rest
+    if receipt.record.input_request is not None or not receipt.record.governed:
+        return receipt  # it waits for the rest; or another runtime has asked, and goes on with what was supplied
     after = await submit(place, invocation_id)
     return Receipt(recorded=(*receipt.recorded, *after.recorded), record=after.record)
 
