@@ -4,9 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from toolwitness.server import openapi, pages, problems, reading, writing
 from toolwitness.server.access import Authenticate, Gate, LoopbackLogin
@@ -52,7 +51,6 @@ class App:
         self.live = live
         self._gate = gate
         self._start = start
-        self._answer = problems.Unforeseen(self._started)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; what nobody foresaw is answered too, and logged."""
@@ -62,21 +60,35 @@ class App:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1003})
             return
-        await self._answer(scope, receive, send)
-
-    async def _started(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._start is not None:
-            await self._start()
+        try:
+            if self._start is not None:
+                await self._start()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is answered, and logged where nobody foresaw it
+            await problems.answer_or_log(error, scope)(scope, receive, send)
+            return
         await (self._stream if _path(scope) == "/api/stream" else self.api)(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
+        begun = False
+
+        async def begin(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._follow(Request(scope), receive, send, begin)
+        except Exception as error:
+            if begun:
+                raise
+            await problems.answer_or_log(error, scope)(scope, receive, send)
+
+    async def _follow(self, request: Request, receive: Receive, send: Send, begin: Send) -> None:
         if request.method != "GET":
             raise problems.Refused(405, "http", "Method Not Allowed")
         actor = await self._gate.actor(request)
-        query = QueryParams(scope.get("query_string", b""))
-        cursor = request.headers.get("last-event-id") or query.get("cursor", "")
-        await self.live.serve(receive, send, actor=actor, cursor=cursor, task_id=query.get("task", ""))
+        cursor = request.headers.get("last-event-id") or request.query_params.get("cursor", "")
+        await self.live.serve(receive, send, begin=begin, actor=actor, cursor=cursor, task_id=request.query_params.get("task", ""))
 
 
 def _path(scope: Scope) -> str:

@@ -1,7 +1,7 @@
 """The live stream: Server-Sent Events as plain ASGI, encoded once for everybody who sees the same thing.
 
 Subscribers with the same eyes (tenant, actor and roles) form an audience with one shared log of encoded frames. A subscriber is a
-place in that log and nothing more: no queue and no task group of its own. Frames are snapshots (the card as it is now), so a
+place in that log and nothing more. Frames are snapshots (the card as it is now), so a
 subscriber that resumes, or that lags behind the log, gets what changed since its cursor and has lost nothing.
 """
 
@@ -17,7 +17,7 @@ from toolwitness.contract.encode import encode
 from toolwitness.core.errors import ToolwitnessError
 from toolwitness.core.verdicts import Actor
 from toolwitness.ports import Ledger, Recorded
-from toolwitness.server.audience import Audience, Entry, Subscriber
+from toolwitness.server.audience import Audience, Entry, Subscriber, chunk
 from toolwitness.server.leaving import server_is_leaving
 
 
@@ -102,42 +102,31 @@ class Live:
         self._dismiss()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def serve(self, receive: Receive, send: Send, *, actor: Actor, cursor: str = "", task_id: str = "") -> None:
-        """Write the stream of one subscriber until it goes away.
+    async def serve(
+        self, receive: Receive, send: Send, *, actor: Actor, cursor: str = "", task_id: str = "", begin: Send | None = None
+    ) -> None:
+        """Write the stream of one subscriber until it goes away; ``begin`` is called instead of ``send`` for the first message.
 
         Raises:
             ToolwitnessError: the ledger cannot be read; nothing was sent yet.
         """
         await self._begin()
-        audience = self._audiences.setdefault(_eyes(actor), Audience(actor))
-        subscriber = audience.join(task_id)
-        gone = asyncio.create_task(_disconnected(receive, subscriber), name="toolwitness-subscriber")
+        audience = self._audiences.get(_eyes(actor))
+        if audience is None:
+            audience = self._audiences[_eyes(actor)] = Audience(actor, lambda: self._resync(self._position))
+        subscriber = audience.join(task_id, send)
         try:
-            opening, subscriber.after = await self._catch_up(audience, cursor, task_id)
-            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            await send(_chunk(opening))
-            await self._pump(send, audience, subscriber)
+            opening, after = await self._catch_up(audience, cursor, task_id)
+            await (begin or send)({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            await send(chunk(opening))
+            subscriber.open(after)
+            await _until_disconnected(receive, subscriber)
+            subscriber.close()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            gone.cancel()
             audience.leave(subscriber)
             if not audience.subscribers and self._audiences.get(_eyes(actor)) is audience:
                 del self._audiences[_eyes(actor)]
-
-    async def _pump(self, send: Send, audience: Audience, subscriber: Subscriber) -> None:
-        """Send what is new for one subscriber, as fast as it takes it."""
-        while not subscriber.gone:
-            if subscriber.index < audience.dropped:
-                subscriber.index, subscriber.after = audience.end, self._position
-                await send(_chunk(self._resync(self._position)))
-            elif subscriber.index < audience.end:
-                if body := audience.take(subscriber):
-                    await send(_chunk(body))
-            elif subscriber.pinged:
-                subscriber.pinged = False
-                await send(_chunk(_PING))
-            else:
-                await subscriber.news()
 
     # ── catching up ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -200,24 +189,27 @@ class Live:
         """Draw a batch for each audience, and rest as long as that took: under load the next batch is larger and is drawn once."""
         begun = time.perf_counter()
         self._position = batch[-1].position
-        waiting: Mapping[str, int] = {}
-        for audience in list(self._audiences.values()):
+        for audience in self._audiences.values():
             audience.forget_shared()
+        waiting: Mapping[str, int] = {}
         try:
             await self._learn_epoch()
             waiting = await self._drawing.newly_waiting(batch)
-        except Exception:  # noqa: BLE001 - as below; the next batch counts anew
+        except Exception:  # noqa: BLE001 - what cannot be counted does not end the stream; the next batch counts anew
             _log.exception("the live stream could not count who waits at position %s", self._position)
+        drawing = time.perf_counter() - begun
         for audience in list(self._audiences.values()):
+            begun = time.perf_counter()
             try:
                 entry = await self._entry(audience, batch, waiting.get(audience.actor.tenant))
-            except Exception:  # noqa: BLE001 - as above
+            except Exception:  # noqa: BLE001 - what cannot be drawn does not end the stream: a snapshot is asked for
                 _log.exception("the live stream could not draw positions %s to %s", batch[0].position, self._position)
                 stale = self._resync(self._position)
                 entry = Entry(self._position, stale, everywhere=stale)
+            drawing += time.perf_counter() - begun
             if entry.frames or entry.everywhere:
-                audience.add(entry)
-        await asyncio.sleep(min(_LONGEST_REST, time.perf_counter() - begun))
+                await audience.tell(entry)
+        await asyncio.sleep(min(_LONGEST_REST, drawing))
 
     async def _entry(self, audience: Audience, batch: Sequence[Recorded], waiting: int | None) -> Entry:
         """Encode what an audience sees of a batch, once; tasks that none of it follows are not drawn."""
@@ -252,7 +244,7 @@ class Live:
             elif quiet >= self._ping_seconds:
                 quiet = 0.0
                 for audience in self._audiences.values():
-                    audience.ping()
+                    audience.write(_PING)
 
     def _dismiss(self) -> None:
         for audience in self._audiences.values():
@@ -277,15 +269,22 @@ class Live:
         return frame("resync", {"cursor": cursor}, cursor=cursor)
 
 
-def _chunk(body: bytes) -> dict[str, Any]:
-    return {"type": "http.response.body", "body": body, "more_body": True}
-
-
 def _eyes(actor: Actor) -> tuple[str, str, frozenset[str]]:
     return actor.tenant, actor.id, actor.roles
 
 
-async def _disconnected(receive: Receive, subscriber: Subscriber) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    subscriber.go()
+async def _until_disconnected(receive: Receive, subscriber: Subscriber) -> None:
+    """Wait until the reader goes away, or we want it to.
+
+    Raises:
+        asyncio.CancelledError: somebody else wants the request to end.
+    """
+    if subscriber.gone:
+        return
+    try:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if not subscriber.gone or (task is not None and task.uncancel() > 0):
+            raise

@@ -85,7 +85,8 @@ def add(api: FastAPI, place: Workplace, boards: Boards, live: Live, login: Loopb
             return _plain(404, "Nothing is recorded under this address", error.message, base)
         waiting = await boards.waiting_count(actor)
         boot = {
-            "view": view, "data": shown, "cursor": cursor, "csrf": gate.csrf(actor), "base": base, "actor": described(actor), "waiting": waiting,
+            "view": view, "data": shown, "cursor": cursor, "csrf": gate.csrf(actor), "base": base, "actor": described(actor),
+            "waiting": waiting,
         }  # fmt: skip  # facts in lines
         return console(title, boot, base=base)
 

@@ -79,8 +79,8 @@ def as_problem(error: ToolwitnessError) -> Response:
 def install(app: FastAPI) -> None:
     """Answer every error of ``app`` with a problem document."""
 
-    async def known(_request: Request, error: Exception) -> Response:
-        return answer_to(error) or problem(500, "This could not be done", code="unforeseen")
+    async def known(request: Request, error: Exception) -> Response:
+        return answer_or_log(error, request.scope)
 
     for kind in (ToolwitnessError, Refused, HTTPException):
         app.add_exception_handler(kind, known)
@@ -109,8 +109,17 @@ def answer_to(error: Exception) -> Response | None:
     return None
 
 
+def answer_or_log(error: Exception, scope: Scope) -> Response:
+    """Give the problem document for any error; of one that nobody foresaw it tells nothing, and the log tells those who run the server."""
+    known = answer_to(error)
+    if known is not None:
+        return known
+    _log.error("%s %s could not be answered", scope.get("method"), scope.get("path"), exc_info=error)
+    return problem(500, "This could not be done", code="unforeseen", remedy="The server's log says why.")
+
+
 class Unforeseen:
-    """Answers an error that nobody foresaw with a problem document that tells nothing of it, and logs it for those who run the server."""
+    """Answers every error with a problem document, unless something was answered already."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Stand in front of ``app``."""
@@ -130,8 +139,4 @@ class Unforeseen:
         except Exception as error:
             if begun or scope["type"] != "http":
                 raise
-            answer = answer_to(error)
-            if answer is None:
-                _log.exception("%s %s could not be answered", scope.get("method"), scope.get("path"))
-                answer = problem(500, "This could not be done", code="unforeseen", remedy="The server's log says why.")
-            await answer(scope, receive, send)
+            await answer_or_log(error, scope)(scope, receive, send)
