@@ -156,10 +156,13 @@ class TaskHandle:
                 proposed.set_exception(error if isinstance(error, Exception) else never)
                 proposed.exception()
             raise
-        if bound.arguments is not None:
-            desk.runtime.hold(invocation_id, bound.arguments)
+        desk.runtime.expect(invocation_id, bound.arguments)
         proposed.set_result(invocation_id)
-        await submit(desk.place, invocation_id)
+        try:
+            await submit(desk.place, invocation_id)
+        except BaseException:
+            desk.runtime.forget(invocation_id)
+            raise
         return await desk.runtime.outcome(invocation_id)
 
 

@@ -80,8 +80,8 @@ class House:
     patience_seconds: float
     """How long a ledger that cannot be written is waited for before the caller is told."""
     closing: asyncio.Event
-    holds: Callable[[str], object]
-    """Gives something for a call whose body runs here."""
+    is_nested: Callable[[str], bool]
+    """Tells whether a body that runs here made the call."""
     keep_value: Callable[[str, Any], None]
     give_up: Callable[[str, str], None]
     """Tells who waits for a call why its end may never be on record."""
@@ -195,7 +195,7 @@ class Dispatch:
             self._arguments = self._held
             return True
         raw = await inputs_of(self._house.place, record)
-        if problems := tool.check(raw):
+        if problems := tool.check_to_run(raw):
             await ask_for_inputs_again(self._house.place, self._id, problems)
             return False
         self._arguments = tool.read_inputs(raw)
@@ -244,7 +244,7 @@ class Dispatch:
     async def _run_body(self, record: InvocationRecord, body: Body, reporter: Reporter) -> None:
         _inside.set(Inside(record.task_id, record.id))
         # A call that a running body makes runs in that body's slot: it would wait for itself otherwise.
-        if self._house.slots is None or self._house.holds(str(record.proposal.get("parent") or "")):
+        if self._house.slots is None or self._house.is_nested(self._id):
             await body.run(reporter)
             return
         async with self._house.slots.one(self._stop):

@@ -18,7 +18,7 @@ from toolwitness.core.verdicts import Verdict
 from toolwitness.ports import Recorded
 from toolwitness.runtime.body import StopReply
 from toolwitness.runtime.courier import outlast
-from toolwitness.runtime.dispatching import Dispatch, House, Slots
+from toolwitness.runtime.dispatching import Dispatch, House, Slots, running_inside
 from toolwitness.runtime.outcomes import CallOutcome, outcome_of
 from toolwitness.runtime.recovery import forget_desk, know_desk, record_lost
 from toolwitness.runtime.tools import Tool
@@ -43,6 +43,8 @@ class _Awaited:
 
     over: "asyncio.Future[tuple[InvocationRecord | None, str]]"
     """The record, where it was read when nobody could read it later, and why its end is not on it; neither where the record says all."""
+    nested: str = "no"
+    """``yes`` where a body that runs here made the call."""
     values: list[Any] = field(default_factory=list[Any])
     """The very object that the body returned, once it has."""
 
@@ -113,9 +115,22 @@ class LocalRuntime:
 
     # ── callers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def hold(self, invocation_id: str, arguments: Mapping[str, Any]) -> None:
-        """Keep the objects that a caller passed, for the body to get instead of what can be read back from the record."""
-        self._held[invocation_id] = arguments
+    def expect(self, invocation_id: str, arguments: Mapping[str, Any] | None) -> None:
+        """Prepare for a call that is made here, before it can be dispatched.
+
+        ``arguments`` are the objects that its caller passed, for the body to get instead of what can be read back from the record; ``None``
+        where they do not fit. Called in the caller's context: a call that a running body makes runs in that body's slot.
+        """
+        inside = running_inside()
+        nested = inside is not None and inside.invocation_id in self._dispatches
+        self._awaited[invocation_id] = _Awaited(asyncio.get_running_loop().create_future(), nested="yes" if nested else "no")
+        if arguments is not None:
+            self._held[invocation_id] = arguments
+
+    def forget(self, invocation_id: str) -> None:
+        """Let go of what was kept for a caller that does not wait any more."""
+        self._awaited.pop(invocation_id, None)
+        self._held.pop(invocation_id, None)
 
     async def outcome(self, invocation_id: str) -> CallOutcome:
         """Wait until the record has ended or its outcome is known to be unknown; never raises for how it ended.
@@ -123,7 +138,9 @@ class LocalRuntime:
         Raises:
             Unavailable: the ledger could not be read; what became of the call stands on its record all the same.
         """
-        awaited = self._awaited.setdefault(invocation_id, _Awaited(asyncio.get_running_loop().create_future()))
+        awaited = self._awaited.get(invocation_id)
+        if awaited is None:
+            awaited = self._awaited[invocation_id] = _Awaited(asyncio.get_running_loop().create_future())
         try:
             record, why = (await read(self.place, invocation_id)).record, ""
             if record.state not in TERMINAL and self._closed:
@@ -133,8 +150,7 @@ class LocalRuntime:
                 record = last or (await self._house().patiently(lambda: read(self.place, invocation_id))).record
             values = awaited.values or await self._recorded_result(record)
         finally:
-            self._awaited.pop(invocation_id, None)
-            self._held.pop(invocation_id, None)
+            self.forget(invocation_id)
         return outcome_of(record, values[-1] if values else None, why=why)
 
     async def _recorded_result(self, record: InvocationRecord) -> list[Any]:
@@ -243,8 +259,12 @@ class LocalRuntime:
     def _house(self) -> House:
         return House(
             place=self.place, host=self.host, source=self.source, tools=self.tools, slots=self._slots, closing=self._closing,
-            patience_seconds=self._patience_seconds, holds=self._dispatches.get, keep_value=self._keep_value, give_up=self._settle,
+            patience_seconds=self._patience_seconds, is_nested=self._is_nested, keep_value=self._keep_value, give_up=self._settle,
         )  # fmt: skip  # facts in lines
+
+    def _is_nested(self, invocation_id: str) -> bool:
+        awaited = self._awaited.get(invocation_id)
+        return awaited is not None and awaited.nested == "yes"
 
     def _over(self, invocation_id: str, task: asyncio.Task[None]) -> None:
         self._calls.pop(invocation_id, None)

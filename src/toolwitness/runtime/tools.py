@@ -1,5 +1,6 @@
 """A tool: its function, its name, its policy, and how its inputs and results are checked."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -31,7 +32,17 @@ class Tool:
         return {name: _own(value) for name, value in bound.arguments.items()}, bound.encoded, bound.problems
 
     def check(self, raw: bytes) -> Sequence[InputProblem]:
-        """Say what is missing from or wrong with recorded inputs."""
+        """Say what is missing from or wrong with recorded inputs.
+
+        An object that the record knows by name only is not wrong: the process that holds it can run the call. Whether this one does,
+        ``check_to_run`` says.
+        """
+        problems = read_inputs(self.fn, raw).problems
+        held = {name for name, value in _members(raw).items() if _is_more_than_written(value)} if problems else set[str]()
+        return [problem for problem in problems if problem.field not in held]
+
+    def check_to_run(self, raw: bytes) -> Sequence[InputProblem]:
+        """Say what keeps this process from running the call with what can be read back from the record."""
         return read_inputs(self.fn, raw).problems
 
     def read_inputs(self, raw: bytes) -> Mapping[str, Any]:
@@ -41,6 +52,14 @@ class Tool:
     def check_result(self, value: Any) -> ResultCheck:
         """Check a returned value against the declared type, and encode it for the record."""
         return check_result(self.fn, value)
+
+
+def _members(raw: bytes) -> dict[str, Any]:
+    try:
+        read: Any = json.loads(raw)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", read) if isinstance(read, dict) else {}
 
 
 def _own(value: Any) -> Any:
