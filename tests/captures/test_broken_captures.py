@@ -146,3 +146,18 @@ async def test_whatever_a_stranger_writes_nothing_is_raised_and_the_record_stays
 
     assert json.loads(json.dumps(result))["format"] == format_name
     assert await ledger.verify() == []
+
+
+async def test_each_event_names_the_row_of_the_capture_that_said_it(tmp_path: Path) -> None:
+    whole = (SEEDS[0].parent / "hook_approval.jsonl").read_bytes()
+    file = tmp_path / "hook_approval.jsonl"
+    file.write_bytes(whole)
+    rows = {json.loads(line).get("seq") for line in whole.splitlines()} - {None}
+
+    result = await replay_file(file, "pydantic-ai-recorder")
+
+    said = [event["row"] for event in result["events"] if event["type"] != "toolcall.task.opened"]
+    assert said
+    assert set(said) <= rows
+    moved = [event for event in result["events"] if event["verdict"] == "moved"]
+    assert all(event["transition"] and event["state"] for event in moved)

@@ -5,6 +5,7 @@ and reader are handed in. So the runner lies with the commands, above the ports 
 puts the three together. It cannot lie in ``adapters``, whose rooms are strangers to one another.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -167,6 +168,21 @@ def _member(value: Any, name: str) -> Any:
     return cast("Mapping[str, Any]", value).get(name) if isinstance(value, Mapping) else None
 
 
+_ROW_ID: Final = re.compile(r"row:(\d+)")
+
+
 def _event(recorded: Recorded) -> dict[str, Any]:
-    """Give the envelope with its verdict; ``reason`` and ``row`` (of the transition table) stand there even where they are empty."""
-    return {"reason": None, "row": None, **encode_recorded(recorded)}
+    """Give the envelope with its verdict and the row of the capture that said it (``null`` where no row did).
+
+    ``transition`` is the row of the transition table that moved the state, ``state`` the state after the event.
+    """
+    envelope = encode_recorded(recorded)
+    said = _ROW_ID.match(recorded.event.id)
+    return {
+        "reason": None,
+        **envelope,
+        "row": int(said[1]) if said else None,
+        "transition": envelope.get("row"),
+        "state": recorded.state,
+        "basis": recorded.basis or None,
+    }
