@@ -97,13 +97,14 @@ def _fields(stage: Stage, piece: Fields, key: str, kind: str) -> dict[str, Any]:
     name, _, attempt = key.rpartition("#")
     inputs, consequence, said = piece.get("inputs"), piece.get("consequence"), _part(piece, "authorization")
     closure, errors = _part(piece, "closure"), _part(piece, "errors")
+    person = text(closure.get("initiator")) or _PERSON
     result = _part(piece, "output").get("result", stage.story.input.get("stored_result", piece.get("result")))
     fields: dict[str, Any] = {
         "invocation": name, "attempt": int(attempt), "approval": f"approval of {key}", "fields": texts(piece.get("unresolved")) or ["unnamed"],
         "args": cast("Fields", inputs).get("values", inputs) if isinstance(inputs, Mapping) else inputs if inputs is not None else {},
         "consequence": cast("Fields", consequence).get("classes") if isinstance(consequence, Mapping) else consequence,
-        "authority": {"eligible": texts(said.get("eligible")) or [_PERSON]}, "expires_at": said.get("expiresAt"),
-        "deadline_seconds": 30 if piece.get("state") == State.EXPIRED else None, "actor": text(closure.get("initiator")) or _PERSON,
+        "authority": {"eligible": texts(said.get("eligible")) or [person]}, "expires_at": said.get("expiresAt"),
+        "deadline_seconds": 30 if piece.get("state") == State.EXPIRED else None, "actor": person,
         "kind": _BEFORE_DISPATCH.get(text(closure.get("kind"))), "reason": text(closure.get("reason")) or None, "result": result,
         "category": text(errors.get("safeCategory")) or None, "message": text(errors.get("userMessage")) or None,
         "text": text(piece.get("text")), "queue_ref": text(piece.get("queueRef")) or "a queue", "scope": text(closure.get("scope")) or None,
