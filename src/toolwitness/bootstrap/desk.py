@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from toolwitness.bootstrap.policy_file import load_policy
 from toolwitness.bootstrap.task import TaskHandle
 from toolwitness.bootstrap.world import SystemClock, TimeOrderedIds
 from toolwitness.core.errors import InvalidInput, UnknownId
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.verdicts import Actor
+from toolwitness.policy.files import PolicyFile
 from toolwitness.policy.tool_policy import CancelSupport, Inverse, RetryPolicy, ToolPolicy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Problem, Recorded
 from toolwitness.runtime.body import executor_of
@@ -61,11 +64,11 @@ def open_ledger(url: str, *, clock: Clock) -> Ledger:
 def open(url: str = "calls.db", *, clock: Clock | None = None, ids: Ids | None = None, **options: Any) -> "Desk":  # noqa: A001 - toolwitness.open reads as what it does
     """Open a desk on a ledger: ``"calls.db"`` for a SQLite file, ``"memory:"`` for tests.
 
-    ``options`` are those of ``Desk``: ``tenant``, ``concurrency``, ``sweep_seconds``, ``patience_seconds``. Nothing is read or written
-    before the first use.
+    ``options`` are those of ``Desk``: ``tenant``, ``concurrency``, ``sweep_seconds``, ``patience_seconds``, ``policy``. Of the ledger
+    nothing is read or written before the first use.
 
     Raises:
-        InvalidInput: the URL names nothing that can be opened here.
+        InvalidInput: the URL names nothing that can be opened here, or the policy file cannot be understood.
     """
     clock = clock or SystemClock()
     return Desk(open_ledger(url, clock=clock), clock=clock, ids=ids or TimeOrderedIds(), **options)
@@ -76,14 +79,19 @@ class Desk:
 
     def __init__(
         self, ledger: Ledger, *, clock: Clock, ids: Ids, tenant: str = "", concurrency: int | None = None, sweep_seconds: float = 1.0,
-        patience_seconds: float = 5.0,
+        patience_seconds: float = 5.0, policy: Path | str | PolicyFile = "",
     ) -> None:  # fmt: skip  # a signature in three lines
         """Put the rooms together around a ledger.
 
         ``tenant`` marks what this desk opens; ``concurrency`` limits how many bodies run at once; ``sweep_seconds`` is how often deadlines
-        are looked at; ``patience_seconds`` is how long a ledger that cannot be written is waited for before callers are told.
+        are looked at; ``patience_seconds`` is how long a ledger that cannot be written is waited for before callers are told;
+        ``policy`` is a policy file, whose answers and those at each tool count together, the stricter ones.
+
+        Raises:
+            InvalidInput: the policy file cannot be read or understood.
         """
-        self.place = Workplace(ledger=ledger, clock=clock, ids=ids)
+        file = policy if isinstance(policy, PolicyFile) else load_policy(policy) if policy else PolicyFile()
+        self.place = Workplace(ledger=ledger, clock=clock, ids=ids, file=file)
         self.host = name_of_process()
         self.tenant = tenant
         self.register = record.Register()
@@ -140,13 +148,14 @@ class Desk:
         return declare if function is None else declare(function)
 
     def _declare(self, tool: Tool) -> None:
+        tool = replace(tool, policy=self.place.file.govern(tool.name, tool.policy))
         self._tools[tool.name] = tool
         self.place.policies[tool.name] = tool.policy
         self.place.checkers[tool.name] = tool.check
 
     def declare_policy(self, policy: ToolPolicy) -> None:
         """Declare the policy of a tool whose body another runtime holds (a framework, an adapter)."""
-        self.place.policies[policy.tool] = policy
+        self.place.policies[policy.tool] = self.place.file.govern(policy.tool, policy)
 
     def tool_named(self, tool: Callable[..., Any] | str) -> Tool:
         """Find a declared tool by its function or name.

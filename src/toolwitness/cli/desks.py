@@ -2,7 +2,6 @@
 
 import getpass
 import os
-import tomllib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,13 +11,15 @@ import click
 
 from toolwitness.bootstrap.desk import Desk, ledger_path
 from toolwitness.bootstrap.desk import open as open_desk
+from toolwitness.bootstrap.policy_file import load_policy
+from toolwitness.bootstrap.world import SystemClock
 from toolwitness.cli.answers import json_option
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.verdicts import Actor
+from toolwitness.policy.files import ROLES_EXAMPLE, PolicyFile, roles_of
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _POLICY: Final = "toolwitness.toml"
-_EXAMPLE: Final = 'a table [actors] with lines like "os:ann" = ["finance"]'
 
 
 def with_ledger(command: _F) -> _F:
@@ -32,7 +33,7 @@ def with_policy(command: _F) -> _F:
     """Give a command ``--policy``: where the roles of the person at the terminal are written."""
     return click.option(
         "--policy", envvar="TOOLWITNESS_POLICY", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-        help=f"The file that gives roles to people ({_POLICY} where it is there): {_EXAMPLE}.",
+        help=f"The file that gives roles to people ({_POLICY} where it is there): {ROLES_EXAMPLE}.",
     )(command)  # fmt: skip  # facts in lines
 
 
@@ -81,35 +82,21 @@ def login() -> str:
         return f"uid-{os.getuid()}"
 
 
+def policy_file(policy: Path | None) -> PolicyFile:
+    """Give what the named policy file says, or the one in this folder; the empty one where there is none.
+
+    Raises:
+        InvalidInput: it cannot be read, or names something that cannot be understood.
+    """
+    path = policy or (Path(_POLICY) if Path(_POLICY).is_file() else None)
+    return load_policy(path) if path else PolicyFile()
+
+
 def person(policy: Path | None) -> Actor:
-    """Give the person at the terminal: ``os:<user>``, with the roles that the policy file gives and no others.
+    """Give the person at the terminal: ``os:<user>``, with the roles that the policy file gives now and no others.
 
     Raises:
         InvalidInput: the policy file cannot be read, or names something that cannot be understood.
     """
     name = f"os:{login()}"
-    path = policy or (Path(_POLICY) if Path(_POLICY).is_file() else None)
-    return Actor(id=name, roles=frozenset(_roles(path).get(name, ()) if path else ()), channel="cli")
-
-
-def _roles(path: Path) -> dict[str, list[str]]:
-    """Read who has which roles."""
-    try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise _unreadable(path, "policy", f"cannot be read: {error.strerror or error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise _unreadable(path, "policy", f"is no TOML: {error}") from error
-    if unknown := sorted(said.keys() - {"actors"}):
-        raise _unreadable(path, unknown[0], f"holds {unknown[0]!r}, which says nothing here")
-    actors = said.get("actors", {})
-    if not isinstance(actors, dict):
-        raise _unreadable(path, "actors", f"gives actors as {type(actors).__name__} and not as a table")
-    for name, roles in actors.items():
-        if not isinstance(roles, list) or not all(isinstance(role, str) and role for role in roles):
-            raise _unreadable(path, f"actors.{name}", f"does not give {name} a list of roles")
-    return actors
-
-
-def _unreadable(path: Path, field: str, why: str) -> InvalidInput:
-    return InvalidInput(f"The policy file {path} {why}.", field=field, remedy=f"Write {_EXAMPLE}.")
+    return Actor(id=name, roles=roles_of(policy_file(policy), name, SystemClock().now()), channel="cli")

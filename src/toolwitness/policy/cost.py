@@ -91,12 +91,12 @@ class Cost:
             InvalidInput: the inputs cannot be read, or do not say it; the message names the input.
         """
         read: object = loads_strict(inputs)
-        held = cast("Mapping[str, Any]", read) if isinstance(read, dict) else {}
+        held: Mapping[str, Any] = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
         for name in (self.amount_field, self.currency_field):
             if name and name not in held:
                 raise InvalidInput(f"There is no input {name!r} to read the cost from.", field=name, remedy="Supply it.")
-        amount = held[self.amount_field] if self.amount_field else self.amount
-        currency = held[self.currency_field] if self.currency_field else self.currency
+        amount: object = held[self.amount_field] if self.amount_field else self.amount
+        currency: object = held[self.currency_field] if self.currency_field else self.currency
         return read_money(amount, currency)
 
 

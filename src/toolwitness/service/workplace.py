@@ -17,6 +17,7 @@ from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import EXECUTING, Owner, State
 from toolwitness.core.times import rfc3339
 from toolwitness.core.verdicts import Actor, PolicyVerdict
+from toolwitness.policy.files import PolicyFile
 from toolwitness.policy.tool_policy import ToolPolicy, unknown_tool
 from toolwitness.policy.written import read_policy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Recorded, TaskView
@@ -60,12 +61,14 @@ class Workplace:
     policies: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     checkers: dict[str, Checker] = field(default_factory=dict[str, Checker])
     """Per tool: what is missing from or wrong with these input bytes."""
+    file: PolicyFile = field(default_factory=PolicyFile)
+    """What the policy file says; the empty one says nothing."""
     _recorded: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     """Policies read back from proposals, by version."""
 
     def policy_for(self, tool: str) -> ToolPolicy:
-        """Give the declared policy of a tool, or the most restrictive one for a tool nobody declared."""
-        return self.policies.get(tool) or unknown_tool(tool)
+        """Give the policy of a tool as declared, as the policy file says, or the most restrictive one for a tool nobody declared."""
+        return self.policies.get(tool) or self.file.govern(tool)
 
     async def policy_of(self, record: InvocationRecord) -> ToolPolicy:
         """Give the policy that governs a recorded call: this process's own declaration, else the one that was recorded with the proposal.
@@ -76,7 +79,7 @@ class Workplace:
         declared = self.policies.get(record.tool)
         written = record.proposal.get("policy")
         if declared is not None or not isinstance(written, Mapping):
-            return declared or unknown_tool(record.tool)
+            return declared or self.file.govern(record.tool)
         version = str(record.proposal.get("policy_version"))
         if version not in self._recorded:
             raw = await self.ledger.value(str(written.get("ref")))
@@ -86,7 +89,10 @@ class Workplace:
                 return unknown_tool(record.tool)
             if found.version != version or found.tool != record.tool:
                 return unknown_tool(record.tool)  # not the policy that the proposal says it is under
-            self._recorded[version] = found
+            try:
+                self._recorded[version] = self.file.govern(found.tool, found)
+            except InvalidInput:
+                return unknown_tool(record.tool)  # our file contradicts what it was proposed under
         return self._recorded[version]
 
     def now(self) -> datetime:

@@ -88,9 +88,9 @@ def test_a_ledger_that_is_locked_ends_with_3(ledger: Ledger, monkeypatch: pytest
 
 
 BROKEN = {
-    "no TOML": ("actors = [", "policy", "is no TOML"),
-    "another table": ('[actor]\n"os:ann" = ["finance"]', "actor", "which says nothing here"),
-    "no table": ('actors = ["os:ann"]', "actors", "gives actors as list"),
+    "no TOML": ("actors = [", "policy", "it is no TOML"),
+    "another table": ('[actor]\n"os:ann" = ["finance"]', "actor", "says nothing here"),
+    "no table": ('actors = ["os:ann"]', "actors", "is a list and not a table"),
     "a role that is no list": ('[actors]\n"os:ann" = "finance"', "actors.os:ann", "does not give os:ann a list of roles"),
     "a role that is no text": ('[actors]\n"os:ann" = ["finance", 7]', "actors.os:ann", "does not give os:ann a list of roles"),
     "an empty role": ('[actors]\n"os:ann" = [""]', "actors.os:ann", "does not give os:ann a list of roles"),
@@ -106,7 +106,8 @@ def test_a_policy_file_that_cannot_be_understood_ends_with_2_and_names_the_field
         error = document(asked)["error"]
         assert (asked.returncode, error["field"]) == (2, field)
         assert why in error["message"]
-        assert '[actors] with lines like "os:ann" = ["finance"]' in error["remedy"]
+        assert error["message"].startswith("toolwitness.toml, line ")
+        assert error["remedy"]
 
 
 def test_a_policy_file_that_is_not_there_ends_with_2(ledger: Ledger) -> None:

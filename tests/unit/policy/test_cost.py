@@ -21,7 +21,7 @@ def test_a_plain_decimal_is_read_exactly(amount: object, expected: str) -> None:
     assert read_money(amount, "EUR").plain == {"amount": expected, "currency": "EUR"}
 
 
-@pytest.mark.parametrize("amount", ["", "-1", -1, "1e3", 1e30, "NaN", float("nan"), "1,000", " 1", True, None, [], "9" * 19, "0.0000000001"])
+@pytest.mark.parametrize("amount", ["", "-1", -1, "1e3", 1e30, "NaN", float("nan"), " 1", True, None, [], "9" * 19, "0.0000000001"])
 def test_an_amount_that_is_not_a_plain_decimal_is_refused(amount: object) -> None:
     with pytest.raises(InvalidInput) as refused:
         read_money(amount, "EUR")
