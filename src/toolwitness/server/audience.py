@@ -62,13 +62,16 @@ class Subscriber:
 
     def push(self) -> None:
         """Write what is new, as far as it goes without waiting."""
-        while self.live and self._rest is None and (body := self._audience.take(self)):
-            self.write(body)
+        if self.live and self._rest is None and (body := self._audience.take(self)):
+            self._write(body)
 
-    def write(self, body: bytes) -> None:
+    def ping(self, body: bytes) -> None:
+        """Write ``body`` if nothing else is being written."""
+        if self.live and self._rest is None:
+            self._write(body)
+
+    def _write(self, body: bytes) -> None:
         """Write a piece of the stream; where that has to wait, a task finishes it and then writes what came meanwhile."""
-        if not self.live or self._rest is not None:
-            return
         sending: Any = self._send(chunk(body))
         writing = cast("CoroutineType[Any, Any, Any]", sending if type(sending) is CoroutineType else _awaited(sending))
         try:
@@ -86,7 +89,7 @@ class Subscriber:
             await rest
             while self.live and (body := self._audience.take(self)):
                 await self._send(chunk(body))
-        except Exception:  # noqa: BLE001 - as in ``write``
+        except Exception:  # noqa: BLE001 - as in ``_write``
             self.go()
         finally:
             self._rest = None
@@ -178,27 +181,30 @@ class Audience:
             self._bytes -= sum(len(old.frames) for old in self._log[:cut])
             del self._log[:cut]
             self.dropped += cut
-        for number, subscriber in enumerate(list(self.subscribers), 1):
-            subscriber.push()
-            if number % _AT_A_TIME == 0:
+        waiting = list(self.subscribers)
+        for start in range(0, len(waiting), _AT_A_TIME):
+            if start:
                 await asyncio.sleep(0)
+            for subscriber in waiting[start : start + _AT_A_TIME]:
+                subscriber.push()
 
     def take(self, subscriber: Subscriber) -> bytes:
         """Give what a subscriber has not been sent yet, and move it to the end; empty when there is nothing."""
-        if subscriber.index < self.dropped:
-            subscriber.index = self.end
+        log, dropped, index = self._log, self.dropped, subscriber.index
+        end = subscriber.index = dropped + len(log)
+        if index == end - 1:  # nearly always: one entry is new
+            entry = log[-1]
+            if entry.position <= subscriber.after:
+                return b""
+            return entry.part(subscriber.task_id) if subscriber.task_id else entry.frames
+        if index < dropped:
             return self._resync()
-        at, subscriber.index = subscriber.index - self.dropped, self.end
-        log = self._log
-        if at == len(log) - 1:
-            entry = log[at]
-            return entry.part(subscriber.task_id) if entry.position > subscriber.after else b""
-        return b"".join([entry.part(subscriber.task_id) for entry in log[at:] if entry.position > subscriber.after])
+        return b"".join([entry.part(subscriber.task_id) for entry in log[index - dropped :] if entry.position > subscriber.after])
 
-    def write(self, body: bytes) -> None:
-        """Write the same to everybody who is not waiting for something."""
+    def ping(self, body: bytes) -> None:
+        """Write the same to everybody to whom nothing is being written."""
         for subscriber in list(self.subscribers):
-            subscriber.write(body)
+            subscriber.ping(body)
 
     def dismiss(self) -> None:
         """End every stream."""

@@ -244,7 +244,7 @@ class Live:
             elif quiet >= self._ping_seconds:
                 quiet = 0.0
                 for audience in self._audiences.values():
-                    audience.write(_PING)
+                    audience.ping(_PING)
 
     def _dismiss(self) -> None:
         for audience in self._audiences.values():
