@@ -6,7 +6,7 @@ import pkgutil
 import sys
 from pathlib import Path
 
-NOT_MEASUREMENTS = frozenset({"__main__", "harness"})
+NOT_MEASUREMENTS = frozenset({"__main__", "harness", "sse_readers", "sse_servers"})
 
 
 def measurements() -> list[str]:

@@ -1,7 +1,7 @@
-"""Many subscribers in one process of their own, with as little in the way as Python allows: ``python -m bench.sse_readers PORT N EVENTS SECONDS``.
+"""Many subscribers in one process of their own, with as little in the way as Python allows.
 
-Prints a line when all streams are open, and another when every subscriber has every event (or the time is over): how many arrived, and how long
-after sending.
+``python -m bench.sse_readers PORT N EVENTS SECONDS`` prints a line when all streams are open, and another when every subscriber has every
+event (or the time is over): how many arrived, and how long after sending.
 """
 
 import json
@@ -35,7 +35,7 @@ def _connect(port: int, count: int) -> dict[int, socket.socket]:
         got = b""
         while b"\r\n\r\n" not in got or got.endswith(b"\r\n\r\n"):
             got += stream.recv(65536)
-        stream.setblocking(False)
+        stream.settimeout(0)
     return streams
 
 

@@ -1,7 +1,7 @@
 """The servers that ``bench.sse`` compares, each in a process of its own: ``python -m bench.sse_servers NAME``.
 
-A server prints its port, and then answers lines on its standard input: ``fire N GAP BYTES`` sends N events to everybody who is connected, one
-every GAP seconds, and answers when the last is on its way; ``cpu`` answers the seconds of processor time used so far.
+A server prints its port, and then answers lines on its standard input: ``fire N GAP BYTES`` sends N events to everybody who is connected,
+one every GAP seconds, and answers when the last is on its way; ``cpu`` answers the seconds of processor time used so far.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def listen() -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", 0))
     listener.listen(2048)
-    listener.setblocking(False)
+    listener.settimeout(0)
     return listener
 
 
@@ -127,7 +127,8 @@ async def ours(listener: socket.socket, *, whole: str = "") -> Fire:
         now[0] = (number, padding)
         text = json.dumps(payload(number, padding)) if whole else "one more"
         told = {"order": number, "text": text}
-        await desk.ledger.append("task_b", [Draft(event=Event(kind=Kind.PROGRESS, id=f"e{number}", invocation_id="inv_b", data=told, **said))])
+        event = Event(kind=Kind.PROGRESS, id=f"e{number}", invocation_id="inv_b", data=told, **said)
+        await desk.ledger.append("task_b", [Draft(event=event)])
 
     return fire
 
