@@ -80,8 +80,7 @@ def with_other_facts(expected: dict[str, Any]) -> Iterator[str]:
         for key in ("closure", "lineage", "side_effects"):
             for name, facts in place.get(key, {}).items():
                 for part, value in list(facts.items()):
-                    other = not value if isinstance(value, bool) else 77 if isinstance(value, int) else "none" if isinstance(value, str) else ["x"]
-                    facts[part] = other
+                    facts[part] = {bool: not value, int: 77, str: "none"}.get(type(value), ["x"])
                     yield f"{key}/{name}/{part}"
                     facts[part] = value
 

@@ -57,7 +57,9 @@ async def test_a_cancellation_races_the_end_and_both_ways_of_losing_are_told_apa
         ("user", "cancel.requested", {"i": "i1", "actor": "u1", "scope": "i1#1"}),
     ), {
         "states": {"i1#1": "succeeded", "i2#1": "cancelled"}, "decisions": {"4": "accepted", "13": "rejected:already-terminal"},
-        "flags": ["i1#1:completed-after-cancel-request", "late-event:6", "late-result-after-terminal:i2#1", "i1#1:cancel-refused-already-complete"],
+        "flags": [
+            "i1#1:completed-after-cancel-request", "late-event:6", "late-result-after-terminal:i2#1", "i1#1:cancel-refused-already-complete",
+        ],
         "side_effects": {"i2#1": {"observed": ["e-2"], "reconciliationState": "required"}},
         "reduce": [{"for": "i1#1", "commit": True, "kind": "ok"}, {"for": "i2#1", "commit": False, "kind": "cancelled"}],
         "controls": {"i2#1": {"allow": ["reconcile"], "deny": ["retry"]}},
@@ -75,9 +77,11 @@ async def test_what_is_run_again_on_resuming_a_pause_is_a_second_start_and_a_sec
         ("executor", "succeeded", {"i": "i3", "result": {"m": "m-2"}}),
     ), {
         "states": {"i1#1": "awaiting_approval", "i2#1": "awaiting_approval", "i3#1": "succeeded"}, "task": {"t1": "partially_complete"},
-        "checkpoints": [{"after": 9, "inbox": ["ap1", "ap2"]}], "decisions": {"10": "accepted"}, "dispatch": {"11": "refuse:already-succeeded"},
+        "checkpoints": [{"after": 9, "inbox": ["ap1", "ap2"]}], "decisions": {"10": "accepted"},
+        "dispatch": {"11": "refuse:already-succeeded"},
         "flags": ["duplicate-start:i3#1", "duplicate-effect:i3#1", "duplicate-terminal", "i1#1:approved-not-queued"],
-        "side_effects": {"i3#1": {"observed": ["m-1", "m-2"], "reconciliationState": "required"}}, "result_of_record": {"i3#1": {"m": "m-1"}},
+        "side_effects": {"i3#1": {"observed": ["m-1", "m-2"], "reconciliationState": "required"}},
+        "result_of_record": {"i3#1": {"m": "m-1"}},
     }))  # fmt: skip  # a story in lines
 
 
@@ -117,8 +121,11 @@ async def test_two_tabs_and_two_approvers_decide_once_and_dispatch_once() -> Non
         clicked("ap1", tab="A", request_id="r1"), clicked("ap1", "deny", actor="u2"), ("ui", "pointer", {"actor": "u1"}),
         ("orchestrator", "dispatch.requested", {"i": "i1", "approval": "ap1"}), ("orchestrator", "dispatch.requested", {"i": "i1"}),
     ), {
-        "decisions": {"3": "accepted", "4": "duplicate-of:3", "5": "duplicate-of:3", "6": "rejected:already-decided", "7": "not-a-decision"},
-        "dispatch": {"8": "allow", "9": "refuse:already-dispatched", "i1#1": "refuse:already-used"}, "states": {"i1#1": "awaiting_approval"},
+        "decisions": {
+            "3": "accepted", "4": "duplicate-of:3", "5": "duplicate-of:3", "6": "rejected:already-decided", "7": "not-a-decision",
+        },
+        "dispatch": {"8": "allow", "9": "refuse:already-dispatched", "i1#1": "refuse:already-used"},
+        "states": {"i1#1": "awaiting_approval"},
         "flags": ["i1#1:approved-not-queued", "rejected-decision-recorded:6", "dispatch-refused:9"],
         "controls": {"i1#1": {"deny": ["approve", "deny"]}},
     }, kind="ui-actions"))  # fmt: skip  # a story in lines
@@ -142,7 +149,8 @@ async def test_events_that_come_twice_or_in_another_order_count_once_and_in_thei
 
 async def test_an_answer_to_an_old_question_decides_neither_the_old_nor_the_new_one() -> None:
     await holds(story(told(
-        proposed("i1", t=0), asked("i1", "ap1", deadline_seconds=5, t=0), ("policy", "approval.expired", {"i": "i1", "approval": "ap1", "t": 6}),
+        proposed("i1", t=0), asked("i1", "ap1", deadline_seconds=5, t=0),
+        ("policy", "approval.expired", {"i": "i1", "approval": "ap1", "t": 6}),
         proposed("i2", replaces="i1", t=7), asked("i2", "ap2", t=7), clicked("ap1", t=9), clicked("ap1", i="i2", t=10),
         clicked("ap1", "deny", t=11), clicked("ap2", t=12),
     ), {
@@ -173,7 +181,8 @@ async def test_questions_of_the_tool_itself_are_answered_by_people_who_were_show
 
     await holds(story(told(
         proposed("i1", consequence=["read-only"]), asks("i1", "el1"), ("client", "presented", {"request": "el1", "actor": "u1"}),
-        ("client", "elicitation.answer", {"request": "el1", "action": "accept", "content": {"size": "L"}, "actor": "u1"}), asks("i2", "el2"),
+        ("client", "elicitation.answer", {"request": "el1", "action": "accept", "content": {"size": "L"}, "actor": "u1"}),
+        asks("i2", "el2"),
         ("user", "input.supplied", {"request": "el2", "values": {"size": 3}, "actor": "u1"}), asks("i3", "el3"),
         ("client", "viewed", {"request": "el3", "actor": "u1"}),
         ("client", "elicitation.answer", {"request": "el3", "action": "decline", "actor": "u1"}), asks("i4", "el4"),
@@ -190,7 +199,9 @@ async def test_one_approval_that_covers_two_calls_decides_each_of_them() -> None
         proposed("i1"), proposed("i2"), asked("i1", "ap1", covers=["i1", "i2"]), clicked("ap1"),
         ("orchestrator", "dispatch.requested", {"i": "i1", "approval": "ap1"}),
         ("orchestrator", "dispatch.requested", {"i": "i2", "approval": "ap1"}),
-    ), {"decisions": {"4": "accepted"}, "dispatch": {"5": "allow", "6": "allow"}, "states": {"i1#1": "awaiting_approval"}}))  # fmt: skip  # a story in lines
+    ), {
+        "decisions": {"4": "accepted"}, "dispatch": {"5": "allow", "6": "allow"}, "states": {"i1#1": "awaiting_approval"},
+    }))  # fmt: skip  # a story in lines
 
 
 async def test_a_retry_is_a_new_attempt_under_the_same_name() -> None:
@@ -200,7 +211,8 @@ async def test_a_retry_is_a_new_attempt_under_the_same_name() -> None:
         ("ui", "click", {"control": "retry", "i": "i1", "actor": "u1"}), ("executor", "started", {"i": "i1#2"}),
         ("executor", "raised", {"i": "i1#2", "exception": {"type": "asyncio.CancelledError"}}),
     ), {
-        "states": {"i1#1": "failed", "i1#2": "failed"}, "decisions": {"4": "accepted"}, "lineage": {"i1#2": {"attempt": 2, "retryOf": "i1"}},
+        "states": {"i1#1": "failed", "i1#2": "failed"}, "decisions": {"4": "accepted"},
+        "lineage": {"i1#2": {"attempt": 2, "retryOf": "i1"}},
         "reduce": [{"for": "i1#2", "commit": False, "kind": "error"}],
     }))  # fmt: skip  # a story in lines
 
@@ -212,17 +224,26 @@ async def test_a_whole_run_is_stopped_by_its_executors_and_not_by_the_click() ->
         ("orchestrator", "cancel.acknowledged", {"scope": "run:t1", "initiator": "u1", "reason": "user"}),
     ), {
         "checkpoints": [{"after": 5, "states": {"i1#1": "running"}, "flags": ["i1#1:cancel-requested", "i1#1:no-acknowledgement"]}],
-        "states": {"i1#1": "cancelled", "i2#1": "cancelled"}, "closure": {"i1#1": {"kind": "execution-terminated"}, "i2#1": {"kind": "withdrawn"}},
+        "states": {"i1#1": "cancelled", "i2#1": "cancelled"},
+        "closure": {"i1#1": {"kind": "execution-terminated"}, "i2#1": {"kind": "withdrawn"}},
     }))  # fmt: skip  # a story in lines
 
 
 @pytest.mark.parametrize(
     ("state", "more", "closure"),
     [
-        ("proposed", {}, None), ("awaiting_input", {"unresolved": ["size"]}, None), ("awaiting_approval", {"inputs": {"q": "\u202eevil"}}, None),
-        ("queued", {}, None), ("running", {}, None), ("streaming", {"text": "<b>hi</b>"}, None), ("partially_complete", {}, None),
-        ("succeeded", {"output": {"result": {"n": 1}}}, None), ("failed", {"errors": {"safeCategory": "timeout", "userMessage": "x"}}, None),
-        ("cancelled", {"closure": {"kind": "denied", "initiator": "u7"}}, "denied"), ("cancelled", {}, "execution-terminated"), ("expired", {}, None),
+        ("proposed", {}, None),
+        ("awaiting_input", {"unresolved": ["size"]}, None),
+        ("awaiting_approval", {"inputs": {"q": "\u202eevil"}}, None),
+        ("queued", {}, None),
+        ("running", {}, None),
+        ("streaming", {"text": "<b>hi</b>"}, None),
+        ("partially_complete", {}, None),
+        ("succeeded", {"output": {"result": {"n": 1}}}, None),
+        ("failed", {"errors": {"safeCategory": "timeout", "userMessage": "x"}}, None),
+        ("cancelled", {"closure": {"kind": "denied", "initiator": "u7"}}, "denied"),
+        ("cancelled", {}, "execution-terminated"),
+        ("expired", {}, None),
     ],
 )
 async def test_a_piece_of_a_document_is_brought_about_by_evidence(state: str, more: dict[str, Any], closure: str | None) -> None:
@@ -233,7 +254,9 @@ async def test_a_piece_of_a_document_is_brought_about_by_evidence(state: str, mo
 
 
 @pytest.mark.parametrize("kind", sorted(WORDS))
-@pytest.mark.parametrize("fields", [{}, {"invocation": "i1", "attempt": 1, "approval": "ap1", "actor": {"id": 7}, "t": "soon", "values": [1], "args": 3}])
+@pytest.mark.parametrize(
+    "fields", [{}, {"invocation": "i1", "attempt": 1, "approval": "ap1", "actor": {"id": 7}, "t": "soon", "values": [1], "args": 3}]
+)
 async def test_a_word_whose_fields_are_missing_or_strange_breaks_nothing(kind: str, fields: dict[str, Any]) -> None:
     events = [*told(proposed("i1"), asked("i1", "ap1")), {"seq": 3, "source": "whoever", "type": kind, **fields}]
     result = await run_report(story(events, {"states": {"i1#1": [
@@ -244,7 +267,8 @@ async def test_a_word_whose_fields_are_missing_or_strange_breaks_nothing(kind: s
 
 async def test_what_the_desk_has_no_command_for_is_unchecked() -> None:
     for strange in (
-        clicked("ap1", "teleport"), ("user", "decision", {"kind": "edit", "tool": "erase", "args": {"a": 1}, "approval": "ap1", "actor": "u1"}),
+        clicked("ap1", "teleport"),
+        ("user", "decision", {"kind": "edit", "tool": "erase", "args": {"a": 1}, "approval": "ap1", "actor": "u1"}),
         ("client", "elicitation.answer", {"i": "i1", "action": "shrug"}), asked("i1", "ap2", authority={"eligible": ["u1"], "quorum": 2}),
     ):
         result = await run_report(story(told(proposed("i1"), asked("i1", "ap1"), strange), {"states": {"i1#1": "awaiting_approval"}}))

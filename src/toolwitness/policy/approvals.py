@@ -34,7 +34,8 @@ def build_request(record: InvocationRecord, policy: ToolPolicy, *, approval_id: 
 
     ``facts`` names the inputs that must be in view (``fields``) and those of them that the inputs do not hold (``unreadable``),
     which block approving. A call that destroys and whose inputs name nothing cannot be shown either, unless its policy says in
-    ``expected_effects`` what it does without inputs. It never holds their values: those stay in the value table and are bound by their digest (R12).
+    ``expected_effects`` what it does without inputs. It never holds their values: those stay in the value table and are bound by their
+    digest (R12).
     Redacted fields are not among them.
     """
     scope = [(term, name) for term, name in policy.scope if f"/{name}" not in policy.redact]
@@ -151,7 +152,7 @@ CLIENT: Final = "client"
 
 
 def objection_to_channel(actor: Actor | None, record: InvocationRecord) -> str:
-    """Say why an answer that a client gives for a person does not count: nobody was shown the question. Empty where it was, or a person answers."""
+    """Say why an answer that a client gives for a person does not count: nobody was shown the question. Empty where somebody was."""
     if actor is None or actor.channel != CLIENT or record.rendered:
         return ""
     return "a client answered for a person, and nothing shows that the question was presented to anybody"

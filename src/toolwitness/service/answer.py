@@ -61,8 +61,9 @@ async def deny(
 
 
 async def answer_together(
-    place: Workplace, invocation_id: str, *, actor: Actor, answers: Sequence[str], approval_id: str = "", reason: str = "", request_id: str = ""
-) -> Receipt:
+    place: Workplace, invocation_id: str, *, actor: Actor, answers: Sequence[str], approval_id: str = "", reason: str = "",
+    request_id: str = "",
+) -> Receipt:  # fmt: skip  # a signature in three lines
     """Take what one submission answers to one request, ``approve`` and ``deny`` among it: the same answer twice is one answer.
 
     Raises:

@@ -29,8 +29,8 @@ async def request_dispatch(
     situation = await read(place, invocation_id)
     record = situation.record
     if inputs is not None and record.state in BEFORE_DISPATCH and not _same(inputs, await inputs_of(place, record)):
-        reason = "it would run with other inputs than the ones that stand"
-        refused = await _refuse(place, situation, PolicyVerdict(allowed=False, rule="other-inputs", reason=reason), source, worker, approval_id)
+        why = PolicyVerdict(allowed=False, rule="other-inputs", reason="it would run with other inputs than the ones that stand")
+        refused = await _refuse(place, situation, why, source, worker, approval_id)
         await rewrite_inputs(place, invocation_id, by=source, inputs=inputs)
         return refused
     verdict = judge_dispatch(

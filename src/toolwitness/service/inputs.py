@@ -96,7 +96,7 @@ async def _last_tried(place: Workplace, record: InvocationRecord) -> bytes:
 async def rewrite_inputs(place: Workplace, invocation_id: str, *, by: str, inputs: bytes) -> Receipt:
     """Put other inputs in the place of those that stand, because a rule of policy (``by``) says so, before dispatch.
 
-    Whoever approved the old inputs did not approve these: an approval that was asked for, or given, no longer counts, and is asked for anew.
+    Whoever approved the old inputs did not approve these: an approval that was asked for, or given, no longer counts, and is asked anew.
 
     Raises:
         NotPermitted: the call has been dispatched or has ended; nothing is recorded.

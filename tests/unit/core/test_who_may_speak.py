@@ -1,5 +1,6 @@
 """Who speaks for a running attempt, what silence proves, what a runtime claims of the whole, and whose clock it was."""
 
+from tests.unit.core.builders import event, proposed, record_of, task_of
 from toolwitness.core.evidence import Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.invocation import judge
@@ -7,8 +8,6 @@ from toolwitness.core.lineage import blocked_by
 from toolwitness.core.states import Reconciliation, State
 from toolwitness.core.task import contradicted, summarize
 from toolwitness.core.verdicts import Verdict
-
-from tests.unit.core.builders import event, proposed, record_of, task_of
 
 STARTED = {"lease": "l1", "expires_at": "2026-11-30T10:00:30Z"}
 INFERRED = {"inferred_by": "sweeper", "category": "worker-lost"}

@@ -1,4 +1,7 @@
-"""``python -m toolwitness.testing.reports DIR [--json]``: exit 0 when nothing is wrong, 1 when something is, 2 when nothing could be read."""
+"""``python -m toolwitness.testing.reports DIR [--json]``.
+
+Exit 0 when nothing is wrong, 1 when something is, 2 when the directory could not be read.
+"""
 
 import json
 import sys
@@ -7,7 +10,7 @@ from pathlib import Path
 import click
 
 from toolwitness.core.errors import InvalidInput
-from toolwitness.testing.reports.runner import Result, as_document, run
+from toolwitness.testing.reports.runner import Result, as_document, run_directory
 
 
 def _told(result: Result) -> list[str]:
@@ -22,7 +25,7 @@ def _told(result: Result) -> list[str]:
 def main(directory: Path, output: str | None) -> None:
     """Play every report of DIRECTORY at a desk on a ledger in memory, and compare what it expects with what is on record."""
     try:
-        results = run(directory)
+        results = run_directory(directory)
     except InvalidInput as error:
         click.echo(str(error), err=True)
         sys.exit(2)

@@ -238,6 +238,10 @@ def _run_failed_after_success(asked: Asked) -> bool:
     return failed and any(d["state"] == State.SUCCEEDED for d in asked.documents(asked.now))
 
 
+def _to_reconcile(asked: Asked) -> bool:
+    return any(d["sideEffects"]["reconciliationState"] == "required" for d in asked.documents(asked.now))
+
+
 def _cancel_too_late(asked: Asked) -> bool:
     acts = [r for r in asked.events(Kind.CANCEL_REQUESTED) if r.verdict is Verdict.REFUSED]
     return bool(acts) and any(d["state"] in TERMINAL for d in asked.documents(asked.now))
@@ -266,7 +270,8 @@ FLAGS: Final = _flags(
     ("approval-already-used decision-already-used", _approval_used_elsewhere),
     ("cancel-requested cancellation-requested", _cancel_requested),
     ("no-acknowledgement cancel-unacknowledged cancel-not-acknowledged no-cancel-acknowledgement", _unacknowledged),
-    ("completed-after-cancel-request completed-despite-cancel-request succeeded-after-cancel-request", raised(Code.COMPLETED_DESPITE_CANCEL)),
+    ("completed-after-cancel-request completed-despite-cancel-request succeeded-after-cancel-request",
+     raised(Code.COMPLETED_DESPITE_CANCEL)),
     ("cancelled-without-user-request cancelled-not-by-user", _cancelled_by_no_person),
     ("cancel-refused-already-complete cancel-too-late cancel-after-terminal", _cancel_too_late),
     ("late-result-after-terminal late-result late-outcome result-after-terminal late-success late-failure result-after-cancel",
@@ -290,7 +295,8 @@ FLAGS: Final = _flags(
     ("no-start-evidence start-not-recorded missing-start", raised(Code.START_NOT_RECORDED)),
     ("no-acceptance-evidence acceptance-not-recorded missing-acceptance", raised(Code.ACCEPTANCE_NOT_RECORDED)),
     ("no-proposal-evidence proposal-not-recorded", raised(Code.PROPOSAL_NOT_RECORDED)),
-    ("started-without-approval ran-without-approval executed-without-approval", raised(Code.RAN_WITHOUT_APPROVAL, Code.STARTED_WITHOUT_PERMIT)),
+    ("started-without-approval ran-without-approval executed-without-approval",
+     raised(Code.RAN_WITHOUT_APPROVAL, Code.STARTED_WITHOUT_PERMIT)),
     ("started-without-permit dispatched-without-permit", raised(Code.STARTED_WITHOUT_PERMIT, Code.ACCEPTED_WITHOUT_PERMIT)),
     ("executed-args-differ executed-inputs-differ ran-with-other-args", raised(Code.EXECUTED_INPUTS_DIFFER)),
     ("liveness-lost worker-lost outcome-unknown not-known-to-be-alive", raised(Code.OUTCOME_UNKNOWN)),
@@ -301,21 +307,21 @@ FLAGS: Final = _flags(
     ("waiting-for-person input-requested-while-running approval-requested-while-running", raised(Code.WAITING_FOR_PERSON)),
     ("client-timer-is-not-expiry client-timeout-is-not-expiry wait-timeout-is-not-expiry", _client_timer),
     ("rejected-decision-recorded synthetic-answer-refused inferred-decision-refused decision-refused decision-rejected", _refused_act),
-    ("contradictory-submission contradictory-answers contradictory-answers-refused contradictory-decision conflicting-answers "
-     "opposite-answers opposite-answers-decide-nothing", _contradictory),
+    ("contradictory-submission contradictory-answers contradictory-answers-refused contradictory-decision", _contradictory),
+    ("conflicting-answers opposite-answers opposite-answers-decide-nothing", _contradictory),
     ("stale-decision stale-answer stale-answer-refused stale-response stale-response-refused stale-decision-refused", _stale),
-    ("duplicate-decision second-decision repeated-decision decision-repeated duplicate-click double-click duplicate-answer lost-race "
-     "decision-lost-race race-lost", _used_twice),
+    ("duplicate-decision second-decision repeated-decision decision-repeated duplicate-click double-click", _used_twice),
+    ("duplicate-answer lost-race decision-lost-race race-lost", _used_twice),
     ("dispatch-refused duplicate-dispatch duplicate-dispatch-refused second-dispatch-refused", _dispatch_refused),
     ("deadline-unreadable unreadable-deadline deadline-without-zone deadline-without-timezone expiry-unreadable unparseable-deadline",
      _deadline_unreadable),
     ("approval-expired expired", _expired),
     ("event-id-reused id-reused", _id_reused),
-    ("decision-after-expiry late-decision recorded-after-expiry approval-after-expiry denial-after-expiry approve-after-expiry deny-after-expiry "
-     "late-approval late-denial late-answer", _late_decision),
+    ("decision-after-expiry late-decision recorded-after-expiry approval-after-expiry denial-after-expiry", _late_decision),
+    ("approve-after-expiry deny-after-expiry late-approval late-denial late-answer", _late_decision),
     ("retry-without-lineage retry-unlinked unlinked-retry", raised(Code.RETRY_UNLINKED)),
     ("idempotency-key-changed", raised(Code.IDEMPOTENCY_KEY_CHANGED)),
-    ("reconciliation-required", lambda asked: any(d["sideEffects"]["reconciliationState"] == "required" for d in asked.documents(asked.now))),
+    ("reconciliation-required", _to_reconcile),
     ("evidence-missing evidence-incomplete", raised(Code.EVIDENCE_MISSING, Code.EVIDENCE_INCOMPLETE)),
     ("result-invalid invalid-result result-rejected", raised(Code.RESULT_REJECTED)),
     ("status-unknown unknown-word unknown-event", raised(Code.UNKNOWN_WORD)),

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from toolwitness.core.states import State
 from toolwitness.service.propose import open_task
 from toolwitness.testing.reports import people_words, policy_words, runtime_words
-from toolwitness.testing.reports.judging import Findings
+from toolwitness.testing.reports.case import Findings
 from toolwitness.testing.reports.moments import Moment, look
 from toolwitness.testing.reports.runtime_words import Word
 from toolwitness.testing.reports.stage import Stage
@@ -100,7 +100,8 @@ def _fields(stage: Stage, piece: Fields, key: str, kind: str) -> dict[str, Any]:
     person = text(closure.get("initiator")) or _PERSON
     result = _part(piece, "output").get("result", stage.story.input.get("stored_result", piece.get("result")))
     fields: dict[str, Any] = {
-        "invocation": name, "attempt": int(attempt), "approval": f"approval of {key}", "fields": texts(piece.get("unresolved")) or ["unnamed"],
+        "invocation": name, "attempt": int(attempt), "approval": f"approval of {key}",
+        "fields": texts(piece.get("unresolved")) or ["unnamed"], "open": texts(piece.get("open")) or ["the rest"],
         "args": cast("Fields", inputs).get("values", inputs) if isinstance(inputs, Mapping) else inputs if inputs is not None else {},
         "consequence": cast("Fields", consequence).get("classes") if isinstance(consequence, Mapping) else consequence,
         "authority": {"eligible": texts(said.get("eligible")) or [person]}, "expires_at": said.get("expiresAt"),
@@ -108,6 +109,6 @@ def _fields(stage: Stage, piece: Fields, key: str, kind: str) -> dict[str, Any]:
         "kind": _BEFORE_DISPATCH.get(text(closure.get("kind"))), "reason": text(closure.get("reason")) or None, "result": result,
         "category": text(errors.get("safeCategory")) or None, "message": text(errors.get("userMessage")) or None,
         "text": text(piece.get("text")), "queue_ref": text(piece.get("queueRef")) or "a queue", "scope": text(closure.get("scope")) or None,
-        "open": texts(piece.get("open")) or ["the rest"], "tool": piece.get("tool") if kind == "proposed" else None, "initiator": text(closure.get("initiator")) or None,
+        "tool": piece.get("tool") if kind == "proposed" else None, "initiator": text(closure.get("initiator")) or None,
     }  # fmt: skip  # facts in lines
     return {field: value for field, value in fields.items() if value is not None}

@@ -21,8 +21,9 @@ async def read_history(stage: Stage) -> int:
         made, answered = _calls(messages, "made"), _calls(messages, "answered")
         step = Step(number=len(stage.story.steps) + 1, seq=0, source="history", type="history", fields={})
         for call in made:
-            key = next((s.invocation + f"#{s.fields.get('attempt', 1)}" for s in stage.story.steps if s.fields.get("provider_call_id") == call), "")
-            if key:
+            proposal = next((other for other in stage.story.steps if other.fields.get("provider_call_id") == call), None)
+            if proposal is not None and proposal.invocation:
+                key = stage.key(proposal)
                 data = {"history": name.replace("_", " "), "call": call, "result": "present" if call in answered else "absent"}
                 await stage.observe(step, Kind.HISTORY_READ, data, key=key)
                 read += 1
@@ -36,8 +37,7 @@ def _calls(messages: list[Any], which: str) -> list[str]:
         if which == "answered":
             found.append(text(message.get("tool_call_id")) or text(message.get("tool_use_id")))
             continue
-        for call in _listed(message.get("tool_calls")):
-            found.append(text(call.get("id")))
+        found += [text(call.get("id")) for call in _listed(message.get("tool_calls"))]
         found.append(text(message.get("id")) if message.get("type") == "tool_use" else "")
     return [call for call in dict.fromkeys(found) if call]
 
@@ -53,4 +53,5 @@ def _parts(messages: list[Any]) -> Iterable[Mapping[str, Any]]:
 
 
 def _listed(value: object) -> list[Mapping[str, Any]]:
-    return [cast("Mapping[str, Any]", item) for item in cast("list[object]", value) if isinstance(item, Mapping)] if isinstance(value, list) else []
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]

@@ -1,23 +1,21 @@
-"""What a report expects, key by key, against what the contract documents said; each comparison is exact, and one that cannot be made is named."""
+"""What a report expects, key by key, against what the contract documents said.
+
+Each comparison is exact, and one that cannot be made is named.
+"""
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final, cast
 
 from toolwitness.core.outcome import apply_tool_result
-from toolwitness.core.states import TERMINAL, Reconciliation, State
-from toolwitness.ports import Recorded
+from toolwitness.core.states import Reconciliation, State
 from toolwitness.runtime.outcomes import outcome_of
-from toolwitness.testing.reports import flags, reasons
-from toolwitness.testing.reports.moments import Document, Moment
-from toolwitness.testing.reports.stage import Answer, Stage, parsed
+from toolwitness.testing.reports import answers, flags
+from toolwitness.testing.reports.case import Case, Check, Fields, members
 from toolwitness.testing.reports.story import texts
-
-Fields = Mapping[str, Any]
 
 MACHINE: Final = frozenset({"states", "checkpoints", "decisions", "dispatch", "closure", "lineage", "side_effects", "task", "blocked_by",
                             "controls", "reduce", "flags"})  # fmt: skip  # names in lines
@@ -25,61 +23,6 @@ MACHINE: Final = frozenset({"states", "checkpoints", "decisions", "dispatch", "c
 PROSE: Final = frozenset({"layer", "layer_note", "ruling", "display", "layout", "dom", "must_contain", "must_show", "must_not_contain",
                            "note", "notes", "transport", "digest", "clip", "copy"})  # fmt: skip  # names in lines
 """Keys of ``expected`` that only a person can read: what must be visible, and why."""
-
-
-@dataclass(slots=True)
-class Findings:
-    """What the comparison of one report came to."""
-
-    checked: list[str] = field(default_factory=list[str])
-    wrong: list[str] = field(default_factory=list[str])
-    unchecked: list[str] = field(default_factory=list[str])
-    left: list[str] = field(default_factory=list[str])
-    """What was left unchecked because no machine can be asked to read it."""
-
-    def compare(self, what: str, expected: object, actual: object, *, holds: bool | None = None) -> None:  # noqa: FBT001 - a result, not a mode
-        """Note one comparison; ``holds`` says how it came out where it is more than equality."""
-        self.checked.append(what)
-        if not (expected == actual if holds is None else holds):
-            self.wrong.append(f"{what}: expected {_shown(expected)}, and it is {_shown(actual)}")
-
-    def skip(self, what: str, why: str) -> None:
-        """Note what could not be compared."""
-        self.unchecked.append(f"{what}: {why}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One played report."""
-
-    stage: Stage
-    moments: Sequence[Moment]
-    """Before the first event, and after each."""
-    recorded: Sequence[Recorded]
-    findings: Findings
-    prefix: str = ""
-    """Where in ``expected`` a key stands."""
-
-    @property
-    def now(self) -> Moment:
-        """The moment that is asked about: the last of those at hand."""
-        return self.moments[-1]
-
-    def document(self, name: str) -> Document | None:
-        """Give the document of a call that is named with or without its attempt."""
-        return self.now.documents.get(self.id_of(name))
-
-    def id_of(self, name: str) -> str:
-        """Give our id of a call that is named with or without its attempt; the latest attempt where none is named."""
-        known = [key for key in self.stage.names if key.rpartition("#")[0] == name or key == name]
-        return self.stage.names[known[-1]] if known else name
-
-    def label(self, invocation_id: str) -> str:
-        """Give the report's name of a call, without its attempt."""
-        return self.stage.named(invocation_id).rpartition("#")[0] or invocation_id
-
-
-Check = Callable[[Case, Any], None]
 
 
 def judge(case: Case, expected: Fields) -> None:
@@ -94,39 +37,25 @@ def judge(case: Case, expected: Fields) -> None:
             check(case, value)
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, frozenset | set):
-        value = sorted(cast("Iterable[str]", value))
-    return value if isinstance(value, str) else json.dumps(value, default=str)
-
-
-def _members(case: Case, key: str, value: object) -> Iterable[tuple[str, Any]]:
-    """Give the members of an expected object; anything else is unchecked."""
-    if isinstance(value, Mapping):
-        yield from cast("Fields", value).items()
-    else:
-        case.findings.skip(f"{case.prefix}{key}", "it is not an object")
-
-
 # ── states ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _states(case: Case, value: object) -> None:
-    for name, wanted in _members(case, "states", value):
+    for name, wanted in members(case, "states", value):
         document = case.document(name)
         actual = str(document["state"]) if document and document["state"] else "no state"
         case.findings.compare(f"{case.prefix}states/{name}", wanted, actual, holds=actual in texts(wanted))
 
 
 def _task(case: Case, value: object) -> None:
-    for name, wanted in _members(case, "task", value):
+    for name, wanted in members(case, "task", value):
         document = case.now.tasks.get(name)
         actual = str(document["task"]["state"]) if document else "no task"
         case.findings.compare(f"{case.prefix}task/{name}", wanted, actual, holds=actual in texts(wanted))
 
 
 def _blocked_by(case: Case, value: object) -> None:
-    for name, wanted in _members(case, "blocked_by", value):
+    for name, wanted in members(case, "blocked_by", value):
         document = case.document(name)
         actual = [case.label(other) for other in document["blockedBy"]] if document else None
         wanted_names = [w.partition("#")[0] for w in texts(wanted)]
@@ -148,103 +77,15 @@ def _checkpoints(case: Case, value: object) -> None:
         judge(there, {key: part for key, part in checkpoint.items() if key != "after"})
 
 
-# ── decisions and dispatch ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _decisions(case: Case, value: object) -> None:
-    for seq, wanted in _members(case, "decisions", value):
-        what = f"{case.prefix}decisions/{seq}"
-        answer = case.stage.answers.get(int(seq)) if seq.isdigit() else None
-        verdict, _, why = str(wanted).partition(":")
-        if answer is None or answer.unclear:
-            case.findings.skip(what, answer.unclear if answer else "there is no such event")
-            continue
-        holds = _decided_so(case, answer, verdict, why)
-        if holds is None:
-            case.findings.skip(what, f"no table knows {wanted!r}")
-        else:
-            case.findings.compare(what, wanted, decision_words(answer), holds=holds)
-
-
-def _decided_so(case: Case, answer: Answer, verdict: str, why: str) -> bool | None:
-    """Tell whether the desk answered as expected; ``None`` where the expectation is not understood."""
-    match verdict:
-        case "accepted":
-            return answer.decision == "accepted"
-        case "not-a-decision":
-            return answer.decision == "none"
-        case "rejected":
-            return reasons.rejected_so(answer, why) if not why or reasons.known(reasons.REJECTED, why) else None
-        case "duplicate-of":
-            first = case.stage.answers.get(int(why)) if why.isdigit() else None
-            refs = {str(r.event.ref) for r in first.recorded} if first else set[str]()
-            return answer.decision == "refused" and first is not None and answer.act == first.act and str(answer.winner.get("ref")) in refs
-        case "recorded-after-expiry":
-            return answer.decision == "refused" and reasons.expired_before(answer) and _same_act(answer.act, why) and bool(answer.recorded)
-        case _:
-            return None
-
-
-def _same_act(act: str, word: str) -> bool:
-    return act == {"approved": "approve", "denied": "deny", "denial": "deny", "approval": "approve", "reject": "deny"}.get(word, word)
-
-
-def decision_words(answer: Answer) -> str:
-    """Say what the desk made of a decision, in a few words."""
-    if answer.decision == "none":
-        return "no decision"
-    return "accepted" if answer.decision == "accepted" else f"refused by {answer.rule} ({answer.reason})"
-
-
-def _dispatch(case: Case, value: object) -> None:
-    for name, wanted in _members(case, "dispatch", value):
-        what = f"{case.prefix}dispatch/{name}"
-        answer = _dispatch_of(case, name)
-        verdict, _, why = str(wanted).partition(":")
-        if answer is None:
-            case.findings.skip(what, "nothing asked for a dispatch there")
-        elif verdict == "allow":
-            case.findings.compare(what, wanted, _dispatch_words(answer), holds=answer.dispatch == "allow")
-        elif verdict == "refuse" and (not why or reasons.known(reasons.REFUSED, why)):
-            so = answer.dispatch == "refuse" and (not why or reasons.refused_so(answer, why))
-            case.findings.compare(what, wanted, _dispatch_words(answer), holds=so)
-        else:
-            case.findings.skip(what, f"no table knows {wanted!r}")
-
-
-def _dispatch_of(case: Case, name: str) -> Answer | None:
-    """Give what was answered to a request for dispatch: at an event, or last about a call.
-
-    A decision lets a call be dispatched, or does not; so does what it was refused for.
-    """
-    if name.isdigit():
-        answer = case.stage.answers.get(int(name))
-        if answer is None or answer.dispatch:
-            return answer
-        if answer.decision == "none":
-            return None
-        return Answer(dispatch="refuse", dispatch_rule=answer.rule, dispatch_reason=answer.reason or "nothing was permitted by it")
-    wanted = case.id_of(name)
-    about = [
-        answer for answer in case.stage.answers.values()
-        if answer.dispatch and any(r.event.invocation_id == wanted for r in answer.recorded)
-    ]  # fmt: skip  # one comprehension
-    return about[-1] if about else None
-
-
-def _dispatch_words(answer: Answer) -> str:
-    return answer.dispatch if answer.dispatch == "allow" else f"refused by {answer.dispatch_rule} ({answer.dispatch_reason})"
-
-
 # ── what a record holds ─────────────────────────────────────────────────────────────────────────────────────────────
 
 _CLOSURE_FIELDS: Final = frozenset({"kind", "owner", "initiator", "scope", "reason", "termination"})
 
 
 def _closure(case: Case, value: object) -> None:
-    for name, wanted in _members(case, "closure", value):
+    for name, wanted in members(case, "closure", value):
         document, record = case.document(name), case.now.records.get(case.id_of(name))
-        for part, expected in _members(case, f"closure/{name}", wanted):
+        for part, expected in members(case, f"closure/{name}", wanted):
             what = f"{case.prefix}closure/{name}/{part}"
             if part in _CLOSURE_FIELDS:
                 actual = document["closure"][part] if document else None
@@ -275,10 +116,10 @@ _RECONCILIATION: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = Ma
 
 
 def _side_effects(case: Case, value: object) -> None:
-    for name, wanted in _members(case, "side_effects", value):
+    for name, wanted in members(case, "side_effects", value):
         document, record = case.document(name), case.now.records.get(case.id_of(name))
         effects: Fields = document["sideEffects"] if document else {}
-        for part, expected in _members(case, f"side_effects/{name}", wanted):
+        for part, expected in members(case, f"side_effects/{name}", wanted):
             what = f"{case.prefix}side_effects/{name}/{part}"
             if part == "observed":
                 seen = [str(e.get("providerReference") or e.get("reference") or e.get("effect")) for e in effects.get("observed", [])]
@@ -294,10 +135,10 @@ def _side_effects(case: Case, value: object) -> None:
 
 
 def _lineage(case: Case, value: object) -> None:
-    for name, wanted in _members(case, "lineage", value):
+    for name, wanted in members(case, "lineage", value):
         document = case.document(name)
         identity: Fields = document["identity"] if document else {}
-        for part, expected in _members(case, f"lineage/{name}", wanted):
+        for part, expected in members(case, f"lineage/{name}", wanted):
             what = f"{case.prefix}lineage/{name}/{part}"
             if part == "attempt":
                 case.findings.compare(what, expected, identity.get("attempt"))
@@ -310,96 +151,17 @@ def _lineage(case: Case, value: object) -> None:
 
 
 def _result_of_record(case: Case, value: object) -> None:
-    for name, wanted in _members(case, "result_of_record", value):
+    for name, wanted in members(case, "result_of_record", value):
         document = case.document(name)
         actual = document["output"].get("result") if document else None
         case.findings.compare(f"{case.prefix}result_of_record/{name}", wanted, actual)
 
 
 def _inputs(case: Case, value: object) -> None:
-    for name, wanted in _members(case, "inputs", value):
+    for name, wanted in members(case, "inputs", value):
         document = case.document(name)
         actual = document["inputs"].get("values") if document else None
         case.findings.compare(f"{case.prefix}inputs/{name}", wanted, actual)
-
-
-# ── controls and the inbox ──────────────────────────────────────────────────────────────────────────────────────────
-
-CONTROLS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
-    **{name: frozenset({name}) for name in (
-        "approve", "deny", "withdraw", "dismiss", "retry", "resubmit", "reverse", "reconcile", "submit", "supply_input", "edit_inputs",
-        "choose_route", "request_cancellation", "request_approval_again", "inspect", "review", "copy", "continue",
-    )},
-    "retry-as-new-invocation": frozenset({"retry", "resubmit"}), "new-invocation": frozenset({"retry", "resubmit"}),
-    "request-cancellation": frozenset({"request_cancellation"}), "cancel": frozenset({"request_cancellation"}),
-    "request-approval-again": frozenset({"request_approval_again", "resubmit"}), "undo": frozenset({"reverse"}),
-    "edit-inputs": frozenset({"edit_inputs"}), "edit": frozenset({"edit_inputs"}), "supply-input": frozenset({"supply_input"}),
-    "choose-route": frozenset({"choose_route"}), "inspect": frozenset({"inspect", "review"}),
-})  # fmt: skip  # names in groups
-"""The reports' names of controls, beside ours."""
-
-
-def _controls(case: Case, value: object) -> None:
-    for name, wanted in _members(case, "controls", value):
-        for part, expected in _members(case, f"controls/{name}", wanted):
-            what = f"{case.prefix}controls/{name}/{part}"
-            if part == "for":
-                for who, listed in _members(case, f"controls/{name}/for", expected):
-                    _controls_for(case, f"{what}/{who}", name, who, texts(listed))
-            elif part in {"allow", "deny"} and all(word in CONTROLS for word in texts(expected)):
-                invocation_id = case.id_of(name)
-                offered = frozenset().union(*(seen.get(invocation_id, frozenset()) for seen in case.now.actions.values()))
-                for word in texts(expected):
-                    on = bool(CONTROLS[word] & offered)
-                    case.findings.compare(f"{what}/{word}", part, "on" if on else "off", holds=on is (part == "allow"))
-            else:
-                case.findings.skip(what, f"no table knows {expected!r}")
-
-
-def _controls_for(case: Case, what: str, name: str, who: str, listed: Sequence[str]) -> None:
-    """Compare all that one person may do. Where an answer is among what anybody may do, it is asked while there was one to give."""
-    if not all(word in CONTROLS for word in listed):
-        case.findings.skip(what, f"no table knows one of {listed!r}")
-        return
-    moment = _while_open(case, case.id_of(name))
-    offered = moment.actions.get(who, {}).get(case.id_of(name), frozenset[str]())
-    covered = frozenset[str]().union(*(CONTROLS[word] & offered for word in listed))
-    missing = [word for word in listed if not CONTROLS[word] & offered]
-    case.findings.compare(what, list(listed), sorted(offered), holds=not missing and covered == offered)
-
-
-def _while_open(case: Case, invocation_id: str) -> Moment:
-    """Give the last moment at which the call waited for an answer, else the present one: who may decide is a matter of that time."""
-    for moment in reversed(case.moments):
-        record = moment.records.get(invocation_id)
-        if record is not None and record.open_approval is not None and record.state not in TERMINAL:
-            return moment
-    return case.now
-
-
-def _inbox(case: Case, value: object) -> None:
-    """Compare the approvals that wait in anybody's inbox, or those that wait there for each person who is named."""
-    if isinstance(value, Mapping):
-        for who, listed in cast("Fields", value).items():
-            mine = [i for i, actions in case.now.actions.get(who, {}).items() if actions & {"approve", "deny"}]
-            found = sorted(a for a, ids in case.stage.approvals.items() if any(i in mine and _open_under(case, i, o) for i, o in ids.items()))
-            case.findings.compare(f"{case.prefix}inbox/{who}", sorted(texts(listed)), found)
-        return
-    waiting = {a: ids for a, ids in case.stage.approvals.items() if any(i in shown for i in ids for shown in case.now.inbox.values())}
-    still_open = [a for a, ids in waiting.items() if any(_open_under(case, i, ours) for i, ours in ids.items())]
-    wanted = texts(value)
-    case.findings.compare(f"{case.prefix}inbox", wanted, still_open, holds=sorted(wanted) == sorted(still_open))
-
-
-def _open_under(case: Case, invocation_id: str, approval: str) -> bool:
-    record = case.now.records.get(invocation_id)
-    return record is not None and record.open_approval is not None and record.open_approval.id == approval
-
-
-def _inbox_count(case: Case, value: object) -> None:
-    pairs = {who: (case.now.counted[who], len(case.now.inbox[who])) for who in case.now.inbox}
-    agree = all(counted == rows for counted, rows in pairs.values())
-    case.findings.compare(f"{case.prefix}inbox_count_equals_rows", value, pairs, holds=agree is value)
 
 
 # ── flags and the reducer ───────────────────────────────────────────────────────────────────────────────────────────
@@ -447,10 +209,10 @@ def _integrity(case: Case, value: object) -> None:
     if len(results) != 1:
         case.findings.left.append(f"{case.prefix}integrity: it does not say of which result")
         return
-    members: list[Any] = list(cast("Fields", results[0]).values()) if isinstance(results[0], Mapping) else [results[0]]
-    rows = cast("list[Any]", max((m for m in members if isinstance(m, list)), key=len, default=[]))
+    inside: list[Any] = list(cast("Fields", results[0]).values()) if isinstance(results[0], Mapping) else [results[0]]
+    rows = cast("list[Any]", max((part for part in inside if isinstance(part, list)), key=len, default=[]))
     compact = json.dumps(results[0], ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    for part, expected in _members(case, "integrity", value):
+    for part, expected in members(case, "integrity", value):
         if part == "sha256_of_compact_json":
             case.findings.compare(f"{case.prefix}integrity/{part}", expected, sha256(compact).hexdigest())
         elif part == "records":
@@ -480,19 +242,14 @@ _STATE_WORDS: Final = frozenset(State)
 _CLOSURE_WORDS: Final = frozenset({"denied", "dismissed", "withdrawn"})
 
 CHECKS: Final[Mapping[str, Check]] = MappingProxyType({
+    **answers.CHECKS,
     "states": _states,
     "checkpoints": _checkpoints,
-    "decisions": _decisions,
-    "dispatch": _dispatch,
     "closure": _closure,
     "lineage": _lineage,
     "side_effects": _side_effects,
     "task": _task,
     "blocked_by": _blocked_by,
-    "controls": _controls,
-    "inbox": _inbox,
-    "pending_in_root_view": _inbox,
-    "inbox_count_equals_rows": _inbox_count,
     "result_of_record": _result_of_record,
     "inputs": _inputs,
     "flags": _flags,
@@ -500,5 +257,3 @@ CHECKS: Final[Mapping[str, Check]] = MappingProxyType({
     "integrity": _integrity,
     "must_not_show": _must_not_show,
 })  # fmt: skip  # one line a key
-
-__all__ = ["CHECKS", "PROSE", "Case", "Findings", "decision_words", "judge", "parsed"]

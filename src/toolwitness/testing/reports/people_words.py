@@ -91,7 +91,7 @@ async def _edit(stage: Stage, step: Step, target: str, by: Actor) -> Answer:
 
 
 def _speaker(stage: Stage, step: Step) -> Actor:
-    """Give who acts. What a client sends for a person comes through a channel of that name, unless a person is named as the one who decided."""
+    """Give who acts. What a client sends for a person comes through a channel of that name, unless it names a person who decided."""
     actor = stage.actor(step.fields.get("actor"))
     answers_for = step.source == "client" and (step.type == "elicitation.answer" or not actor.id)
     channel = CLIENT if answers_for else "http" if step.source == "client" else step.source
@@ -99,7 +99,7 @@ def _speaker(stage: Stage, step: Step) -> Actor:
 
 
 async def _digest_in_view(stage: Stage, step: Step, target: str) -> str:
-    """Give our digest of the inputs that the person had in view, where the report says which; another's where they are not those asked about."""
+    """Give our digest of the inputs that the person had in view, where the report says which; a foreign one where they are others."""
     digest = text(step.fields.get("args_digest"))
     record = await stage.record(target)
     if not digest or record is None:
@@ -175,10 +175,11 @@ async def input_inferred(stage: Stage, step: Step) -> Answer:
     """A runtime concludes by itself what a person would have answered: it says so, and is not the one to say it."""
     value = ACTS.get(text(step.fields.get("value")), "")
     kind = {"approve": Kind.GRANTED, "deny": Kind.DENIED}.get(value, Kind.INPUT_SUPPLIED)
-    data = {"actor": step.source, "approval_id": text(step.fields.get("approval")) or "none", "reason": text(step.fields.get("reason")) or None}
+    approval, reason = text(step.fields.get("approval")) or "none", text(step.fields.get("reason")) or None
+    data = {"actor": step.source, "approval_id": approval, "reason": reason}
     recorded = await stage.observe(step, kind, data, key=stage.key(step), owner=Owner.RUNTIME)
-    reason = recorded[0].reason if recorded else ""
-    return Answer(decision="refused", act=value or "supply", rule=reason.partition(":")[0], reason=reason, recorded=recorded)
+    why = recorded[0].reason if recorded else ""
+    return Answer(decision="refused", act=value or "supply", rule=why.partition(":")[0], reason=why, recorded=recorded)
 
 
 async def rerun_values(stage: Stage, step: Step) -> Answer:

@@ -117,7 +117,8 @@ async def input_requested(stage: Stage, step: Step) -> Answer:
     situation = await _situation(stage, key)
     stage.questions[text(step.fields.get("request")) or key] = stage.id_of(key)
     facts = {
-        "unresolved": fields, "collector": "person", "fields": [{"name": name, "kind": "missing", "message": "is asked for"} for name in fields],
+        "unresolved": fields, "collector": "person",
+        "fields": [{"name": name, "kind": "missing", "message": "is asked for"} for name in fields],
         "prompt": text(step.fields.get("message")) or None, "expires_at": _deadline(stage, step),
     }  # fmt: skip  # facts in lines
     draft = make_draft(stage.place, situation.record, Kind.INPUT_REQUIRED, facts, owner=Owner.POLICY)

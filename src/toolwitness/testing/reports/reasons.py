@@ -1,7 +1,7 @@
 """The reports' words for a no, beside the names of our rules.
 
-A report writes ``rejected:<why>`` and ``refuse:<why>``; our rules have names of their own. A word that is not in these tables is not checked
-and is reported as such: it is never taken to mean what it seems to.
+A report writes ``rejected:<why>`` and ``refuse:<why>``; our rules have names of their own. A word that is not in these tables is not
+checked and is reported as such: it is never taken to mean what it seems to.
 """
 
 from collections.abc import Mapping
@@ -11,69 +11,131 @@ from typing import Final
 from toolwitness.testing.reports.stage import Answer
 
 
-def _table(**rules: str) -> Mapping[str, frozenset[str]]:
+def _table(*entries: tuple[str, str]) -> Mapping[str, frozenset[str]]:
+    """Give each word with its rules; a word that stands beside several groups of rules may mean any of them."""
     found: dict[str, frozenset[str]] = {}
-    for names, words in rules.items():
+    for rules, words in entries:
         for word in words.split():
-            found[word] = found.get(word, frozenset()) | frozenset(names.replace("__", " ").replace("_", "-").split())
+            found[word] = found.get(word, frozenset()) | frozenset(rules.split())
     return MappingProxyType(found)
 
 
 REJECTED: Final = _table(
-    actor="no-actor anonymous unauthenticated no-identity not-authenticated no-authenticated-actor actor-missing",
-    eligible="not-eligible ineligible not-authorized unauthorized wrong-user wrong-actor no-authority self-approval proposer-may-not-approve not-an-approver actor-not-eligible no-permission "
-    "forbidden not-allowed not-permitted",
-    known_request__unknown_id="unknown-approval unknown-request no-such-approval other-invocation wrong-invocation wrong-approval wrong-attempt "
-    "approval-of-other-attempt other-attempt other-request wrong-request approval-not-found not-found unknown no-such-request wrong-card "
-    "old-attempt previous-attempt",
-    already_answered__already_decided__terminal__superseded__already_requested="already-used already-decided already-answered already-resolved "
-    "already-denied already-approved lost-race race-lost too-late decided-by-other second-decision duplicate "
-    "duplicate-decision already-consumed consumed used answered approval-used approval-already-used already-granted",
-    deadline_elapsed="expired approval-expired already-expired deadline-passed after-deadline after-expiry late",
-    deadline_unreadable="deadline-unreadable unreadable-deadline deadline-unknown unknown-deadline invalid-deadline bad-deadline "
-    "unparseable-deadline deadline-unparseable deadline-invalid deadline-without-zone deadline-without-timezone no-timezone "
-    "expiry-unreadable unreadable-expiry zoneless-deadline ambiguous-deadline",
-    inputs="args-changed args-differ args-differ-from-shown args-differ-from-approved digest-mismatch args-digest-mismatch inputs-changed "
-    "args-mismatch stale-args stale-digest shown-args-differ other-args wrong-digest",
-    superseded__known_request__inputs__already_answered__attempt__terminal="stale superseded outdated stale-request stale-approval "
-    "stale-response stale-card stale-tab stale-version replaced old-request approval-superseded no-longer-current",
-    attempt__known_request="stale-attempt attempt-mismatch",
-    speaker="no-user-decision not-a-user-decision inferred inferred-decision not-user-decision",
-    presented="not-presented never-presented not-shown prompt-not-presented unpresented",
-    contradictory="contradictory contradiction conflicting conflicting-answers opposite-answers contradictory-answers ambiguous "
-    "ambiguous-submission contradictory-submission both-answers approve-and-deny two-opposite-answers",
-    scope="scope-not-shown scope-unreadable scope-not-visible not-visible nothing-shown",
-    terminal__already_answered__ended="terminal already-terminal closed already-closed already-finished already-complete already-succeeded "
-    "already-cancelled not-pending not-open no-longer-pending not-waiting",
-    policy_version="policy-changed policy-version",
-    already_dispatched__already_claimed__already_answered="already-dispatched already-running already-started",
-    requester="not-the-requester not-requester only-the-requester",
-    not_dispatched="not-dispatched not-running",
-    outcome_unknown__earlier_outcome_unknown="outcome-unknown same-purpose-outcome-unknown reconcile-first reconciliation-required",
-)  # fmt: skip  # one line a rule
+    ("actor", """
+        no-actor anonymous unauthenticated no-identity not-authenticated no-authenticated-actor actor-missing
+    """),
+    ("eligible", """
+        not-eligible ineligible not-authorized unauthorized wrong-user wrong-actor no-authority self-approval
+        proposer-may-not-approve not-an-approver actor-not-eligible no-permission forbidden not-allowed not-permitted
+    """),
+    ("known-request unknown-id", """
+        unknown-approval unknown-request no-such-approval other-invocation wrong-invocation wrong-approval wrong-attempt
+        approval-of-other-attempt other-attempt other-request wrong-request approval-not-found not-found unknown
+        no-such-request wrong-card old-attempt previous-attempt
+    """),
+    ("already-answered already-decided already-requested superseded terminal", """
+        already-used already-decided already-answered already-resolved already-denied already-approved lost-race race-lost
+        too-late decided-by-other second-decision duplicate duplicate-decision already-consumed consumed used answered
+        approval-used approval-already-used already-granted
+    """),
+    ("deadline-elapsed", """
+        expired approval-expired already-expired deadline-passed after-deadline after-expiry late
+    """),
+    ("deadline-unreadable", """
+        deadline-unreadable unreadable-deadline deadline-unknown unknown-deadline invalid-deadline bad-deadline
+        unparseable-deadline deadline-unparseable deadline-invalid deadline-without-zone deadline-without-timezone no-timezone
+        expiry-unreadable unreadable-expiry zoneless-deadline ambiguous-deadline
+    """),
+    ("inputs", """
+        args-changed args-differ args-differ-from-shown args-differ-from-approved digest-mismatch args-digest-mismatch
+        inputs-changed args-mismatch stale-args stale-digest shown-args-differ other-args wrong-digest
+    """),
+    ("already-answered attempt inputs known-request superseded terminal", """
+        stale superseded outdated stale-request stale-approval stale-response stale-card stale-tab stale-version replaced
+        old-request approval-superseded no-longer-current
+    """),
+    ("attempt known-request", """
+        stale-attempt attempt-mismatch
+    """),
+    ("speaker", """
+        no-user-decision not-a-user-decision inferred inferred-decision not-user-decision
+    """),
+    ("presented", """
+        not-presented never-presented not-shown prompt-not-presented unpresented
+    """),
+    ("contradictory", """
+        contradictory contradiction conflicting conflicting-answers opposite-answers contradictory-answers ambiguous
+        ambiguous-submission contradictory-submission both-answers approve-and-deny two-opposite-answers
+    """),
+    ("scope", """
+        scope-not-shown scope-unreadable scope-not-visible not-visible nothing-shown
+    """),
+    ("already-answered ended terminal", """
+        terminal already-terminal closed already-closed already-finished already-complete already-succeeded already-cancelled
+        not-pending not-open no-longer-pending not-waiting
+    """),
+    ("policy-version", """
+        policy-changed policy-version
+    """),
+    ("already-answered already-claimed already-dispatched", """
+        already-dispatched already-running already-started
+    """),
+    ("requester", """
+        not-the-requester not-requester only-the-requester
+    """),
+    ("not-dispatched", """
+        not-dispatched not-running
+    """),
+    ("earlier-outcome-unknown outcome-unknown", """
+        outcome-unknown same-purpose-outcome-unknown reconcile-first reconciliation-required
+    """),
+)
 """Word → the rules of ours by which a decision is refused that way."""
-
 REFUSED: Final = _table(
-    approval_outdated__approval_bound__other_inputs="args-differ-from-approved args-differ args-changed args-changed-after-approval "
-    "digest-mismatch args-digest-mismatch inputs-differ-from-approved other-args approval-for-other-args approval-covers-other-args",
-    blocked="dependencies-unresolved dependency-unresolved blocked dependencies-failed dependency-failed blocked-by-dependencies",
-    earlier_outcome_unknown__outcome_unknown="same-purpose-outcome-unknown outcome-unknown reconcile-first reconciliation-required "
-    "previous-outcome-unknown first-outcome-unknown",
-    terminal__already_claimed__already_started__one_dispatch="already-succeeded already-used approval-already-used already-dispatched "
-    "already-running already-started already-claimed already-executed duplicate-dispatch duplicate second-dispatch already-queued "
-    "already-accepted once-only decision-already-used",
-    terminal="already-terminal terminal already-failed cancelled already-cancelled withdrawn closed denied expired approval-expired "
-    "already-expired",
-    approval_missing__not_permitted="not-approved no-approval approval-missing approval-required approval-pending awaiting-approval "
-    "needs-approval not-yet-approved unapproved no-decision no-valid-approval",
-    approval_of_another="approval-of-another approval-for-other-invocation approval-for-another-call approval-not-for-this wrong-approval "
-    "other-approval approval-for-other-attempt",
-    approval_lapsed="approval-lapsed lapsed approval-too-old stale-approval",
-    approval_bound="wrong-attempt attempt-mismatch policy-changed approval-for-attempt-1",
-    deadline="deadline-passed queue-deadline-passed too-late",
-    inputs_unresolved="inputs-unresolved input-missing missing-input inputs-missing awaiting-input invalid-args",
-    unproposed="unknown-invocation not-proposed unproposed",
-)  # fmt: skip  # one line a rule
+    ("approval-bound approval-outdated other-inputs", """
+        args-differ-from-approved args-differ args-changed args-changed-after-approval digest-mismatch args-digest-mismatch
+        inputs-differ-from-approved other-args approval-for-other-args approval-covers-other-args
+    """),
+    ("blocked", """
+        dependencies-unresolved dependency-unresolved blocked dependencies-failed dependency-failed blocked-by-dependencies
+    """),
+    ("earlier-outcome-unknown outcome-unknown", """
+        same-purpose-outcome-unknown outcome-unknown reconcile-first reconciliation-required previous-outcome-unknown
+        first-outcome-unknown
+    """),
+    ("already-claimed already-started one-dispatch terminal", """
+        already-succeeded already-used approval-already-used already-dispatched already-running already-started
+        already-claimed already-executed duplicate-dispatch duplicate second-dispatch already-queued already-accepted
+        once-only decision-already-used
+    """),
+    ("terminal", """
+        already-terminal terminal already-failed cancelled already-cancelled withdrawn closed denied expired approval-expired
+        already-expired
+    """),
+    ("approval-missing not-permitted", """
+        not-approved no-approval approval-missing approval-required approval-pending awaiting-approval needs-approval
+        not-yet-approved unapproved no-decision no-valid-approval
+    """),
+    ("approval-of-another", """
+        approval-of-another approval-for-other-invocation approval-for-another-call approval-not-for-this wrong-approval
+        other-approval approval-for-other-attempt
+    """),
+    ("approval-lapsed", """
+        approval-lapsed lapsed approval-too-old stale-approval
+    """),
+    ("approval-bound", """
+        wrong-attempt attempt-mismatch policy-changed approval-for-attempt-1
+    """),
+    ("deadline", """
+        deadline-passed queue-deadline-passed too-late
+    """),
+    ("inputs-unresolved", """
+        inputs-unresolved input-missing missing-input inputs-missing awaiting-input invalid-args
+    """),
+    ("unproposed", """
+        unknown-invocation not-proposed unproposed
+    """),
+)
 """Word → the rules of ours by which a dispatch is refused that way."""
 
 _EXPIRY: Final = frozenset({"expired", "approval-expired", "already-expired", "deadline-passed", "after-deadline", "after-expiry", "late"})

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.testing.reports import people_words, policy_words, runtime_words
+from toolwitness.testing.reports.case import Case, Findings
 from toolwitness.testing.reports.fragments import play_fragments
 from toolwitness.testing.reports.history import read_history
-from toolwitness.testing.reports.judging import PROSE, Case, Findings, judge
+from toolwitness.testing.reports.judging import PROSE, judge
 from toolwitness.testing.reports.moments import Moment, look
 from toolwitness.testing.reports.runtime_words import Word
 from toolwitness.testing.reports.stage import Answer, Stage
@@ -86,23 +87,33 @@ async def _played(stage: Stage, step: Step, word: Word) -> Answer:
         return Answer(unclear=f"{step.type} could not be played: {type(error).__name__}: {error}")
 
 
-async def run_directory(directory: Path) -> list[Result]:
-    """Play every report (``*.json``) of a directory, in the order of their names.
+def read_directory(directory: Path) -> list[tuple[Path, object]]:
+    """Read every report (``*.json``) of a directory, in the order of their names.
 
     Raises:
         InvalidInput: there is none, or one of them cannot be read; the file is named.
     """
-    files = sorted(directory.glob("*.json"))
-    if not files:
-        raise InvalidInput(f"{directory} holds no report.", field="directory", remedy="Give a directory of report files (*.json).")
-    results: list[Result] = []
-    for file in files:
+    found: list[tuple[Path, object]] = []
+    for file in sorted(directory.glob("*.json")):
         try:
-            raw: object = json.loads(file.read_bytes())
+            found.append((file, json.loads(file.read_bytes())))
         except (OSError, ValueError) as error:
             raise InvalidInput(f"{file} cannot be read: {error}.", field="file", remedy="Give JSON.") from error
+    if not found:
+        raise InvalidInput(f"{directory} holds no report.", field="directory", remedy="Give a directory of report files (*.json).")
+    return found
+
+
+async def run_reports(reports: Iterable[tuple[Path, object]]) -> list[Result]:
+    """Play reports, each at a desk of its own.
+
+    Raises:
+        InvalidInput: one of them is no report; its file is named.
+    """
+    results: list[Result] = []
+    for file, report in reports:
         try:
-            results.append(await run_report(raw))
+            results.append(await run_report(report))
         except InvalidInput as error:
             raise InvalidInput(f"{file}: {error.message}", field="file") from error
     return results
@@ -113,6 +124,10 @@ def as_document(results: list[Result]) -> dict[str, Any]:
     return {"reports": [asdict(result) for result in results]}
 
 
-def run(directory: Path) -> list[Result]:
-    """Play every report of a directory, from outside any event loop."""
-    return asyncio.run(run_directory(directory))
+def run_directory(directory: Path) -> list[Result]:
+    """Play every report of a directory, from outside any event loop.
+
+    Raises:
+        InvalidInput: there is none, or one of them cannot be read.
+    """
+    return asyncio.run(run_reports(read_directory(directory)))

@@ -75,7 +75,7 @@ async def propose_call(stage: Stage, step: Step, key: str) -> Answer:
     )  # fmt: skip  # facts in lines
     policy = policy_for(stage.story, name, proposal.tool, step)
     recorded = await propose_in(stage.application, stage.task_of(key), proposal, invocation_id=stage.id_of(key), policy=policy)
-    return Answer(recorded=recorded)
+    return Answer(recorded=tuple(recorded))
 
 
 def _arguments(step: Step) -> Any:
@@ -191,7 +191,8 @@ async def progress(stage: Stage, step: Step) -> Answer:
     if isinstance(current, int) and isinstance(total, int) and total > 0:
         percent = current * 100 // total
     data = {
-        "order": _order(stage, step, key), "percent": percent if isinstance(percent, int) else None, "text": text(fields.get("text")) or None,
+        "order": _order(stage, step, key), "percent": percent if isinstance(percent, int) else None,
+        "text": text(fields.get("text")) or None,
         "current": str(current) if current is not None else None, "total": str(total) if total is not None else None,
     }  # fmt: skip  # facts in lines
     return Answer(recorded=await stage.observe(step, Kind.PROGRESS, data, key=key))
@@ -223,8 +224,9 @@ async def failed(stage: Stage, step: Step) -> Answer:
     """A failure: the executor's own, or one that somebody else infers from what it does not hear any more."""
     fields = step.fields
     data = {
-        "category": text(fields.get("category")) or "unnamed", "detail": text(fields.get("message")) or "no message", "evidence_ref":
-        f"event {step.seq}", "effects": "unknown" if fields.get("outcome") == "unknown" else None, "lease": text(fields.get("lease")) or None,
+        "category": text(fields.get("category")) or "unnamed", "detail": text(fields.get("message")) or "no message",
+        "evidence_ref": f"event {step.seq}", "effects": "unknown" if fields.get("outcome") == "unknown" else None,
+        "lease": text(fields.get("lease")) or None,
         "inferred_by": step.source if step.source not in {"executor", "provider"} else None,
     }  # fmt: skip  # facts in lines
     return Answer(recorded=await stage.observe(step, Kind.FAILED, data))
@@ -311,7 +313,8 @@ async def waiter_lost(stage: Stage, step: Step) -> Answer:
     if step.type == "recovery.error" and working:
         return Answer(recorded=await stage.observe(step, Kind.LOST, {"reason": f"recovery failed: {reason}"}, key=key))
     body = None if working or record.state is State.QUEUED else "not started"
-    return Answer(recorded=await stage.observe(step, Kind.WAITER_RELEASED, {"waiter": step.source, "reason": reason, "body": body}, key=key))
+    gone = {"waiter": step.source, "reason": reason, "body": body}
+    return Answer(recorded=await stage.observe(step, Kind.WAITER_RELEASED, gone, key=key))
 
 
 async def process_exited(stage: Stage, step: Step) -> Answer:

@@ -1,18 +1,18 @@
 """The desk at which a report is played: what was said by whom, and what the desk answered.
 
-Runtime facts go through ``desk.observe`` with registered sources, decisions through the desk's commands, and what policy says is made by our
-own policy. The process that proposes and the desk where people decide are two, so that every judgement reads the policy from the record.
+Runtime facts go through ``desk.observe`` with registered sources, decisions through the desk's commands, and what policy says is made by
+our own policy. The process that proposes and the desk where people decide are two: every judgement reads the policy from the record.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
 from toolwitness.bootstrap.desk import Desk
 from toolwitness.core.errors import NotPermitted, ToolwitnessError
-from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.evidence import Event
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Owner
 from toolwitness.core.times import rfc3339
@@ -26,7 +26,7 @@ from toolwitness.service.submit import submit
 from toolwitness.service.workplace import Receipt, Workplace, read
 from toolwitness.testing.clock import FakeClock
 from toolwitness.testing.ids import CountedIds
-from toolwitness.testing.reports.story import DEFAULT_TASK, Step, Story, text, texts
+from toolwitness.testing.reports.story import DEFAULT_TASK, Step, Story, eligible_of, text, texts
 
 RECORDER: Final = "recorder"
 """The principal that speaks for every source of a report."""
@@ -116,8 +116,8 @@ class Stage:
         """Give the name of the attempt that an event is about: ``i1#2``; empty where it is about none."""
         name = step.invocation
         if not name:
-            found = self.approvals.get(text(step.fields.get("approval"))) or {self.questions.get(text(step.fields.get("request")), ""): ""}
-            return self.named(list(found)[0])
+            covered = self.approvals.get(text(step.fields.get("approval")))
+            return self.named(next(iter(covered)) if covered else self.questions.get(text(step.fields.get("request")), ""))
         attempt = step.fields.get("attempt")
         if isinstance(attempt, int) and not isinstance(attempt, bool):
             return f"{name}#{attempt}"
@@ -159,7 +159,7 @@ class Stage:
         found = {who: Actor(id=who, roles=roles) for who, roles in self._roles.items()}
         held = {role for actor in found.values() for role in actor.roles}
         for step in self.story.steps:
-            for entry in texts((step.fields.get("authority") or {}).get("eligible") if isinstance(step.fields.get("authority"), Mapping) else None):
+            for entry in eligible_of(step):
                 role = entry.removeprefix("role:")
                 if entry.startswith("role:") and role not in held:
                     found[f"a bearer of {role}"] = Actor(id=f"a bearer of {role}", roles=frozenset({role}))
@@ -207,7 +207,7 @@ class Stage:
         return tuple(await self.desk.observe([Draft(event=event, values=values or {})], by=RECORDER))
 
     def said_at(self, step: Step) -> str:
-        """Give the time that an event carries: its own clock's, else the recorder's; what is said again carries the time of the first time."""
+        """Give the time that an event carries: its own clock's, else the recorder's. What is said again carries that of the first time."""
         given = _given_id(step)
         at = text(step.fields.get("clock")) or self.place.stamp()
         return self._first_said.setdefault(given, at) if given else at
@@ -218,13 +218,14 @@ class Stage:
     def _numbered(self, step: Step) -> tuple[str, int | None]:
         """Give an event's source and its number there. A host that numbers what it says is a source of its own.
 
-        Numbers that count what is said of one call alone are kept, with their holes; where a host counts several calls together, its numbers
-        tell the order only.
+        Numbers that count what is said of one call alone are kept, with their holes; where a host counts several calls together, its
+        numbers tell the order only.
         """
         host, number = text(step.fields.get("host")), step.fields.get("host_seq")
         if not host or not isinstance(number, int):
             return f"report:{step.source or 'unnamed'}", None
-        mine = [s for s in self.story.steps if s.fields.get("host") == host and isinstance(s.fields.get("host_seq"), int) and s.type != "proposed"]
+        said = [s for s in self.story.steps if s.fields.get("host") == host and s.type != "proposed"]
+        mine = [s for s in said if isinstance(s.fields.get("host_seq"), int)]
         numbers = sorted({s.fields["host_seq"] for s in mine if s.invocation == step.invocation})
         if {s.invocation for s in mine} == {step.invocation}:
             return f"report:{host}", number - numbers[0] + 1
@@ -296,11 +297,3 @@ def parsed(raw: bytes) -> Any:
 def same_inputs(one: object, other: object) -> bool:
     """Tell whether two inputs are the same, whatever the order of their members."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-def without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Give fields without those named."""
-    return {name: value for name, value in fields.items() if name not in names}
-
-
-__all__ = ["RECORDER", "Answer", "Sequence", "Stage", "parsed", "same_inputs", "without"]

@@ -123,10 +123,10 @@ def _steps(events: list[Any]) -> Iterator[Step]:
 
 
 def _base(told: Fields, steps: Sequence[Step]) -> datetime:
-    """Settle what ``t`` counts from: the clock of the report, else of its servers; else so that its own expiries have passed, else midnight.
+    """Settle what ``t`` counts from: the clock of the report, else that of its servers; a person's clock is never taken.
 
-    A person's clock is never taken. Where the report gives no clock at all, its seconds count from midnight of the first day that it names,
-    or from when a recorded expiry makes them count.
+    Where the report gives no clock at all, its seconds count so that a recorded expiry falls on its deadline, or from midnight of the first
+    day that it names.
     """
     for name in ("now", "clock", "start", "base"):
         given = parse_rfc3339(told.get(name))
