@@ -140,6 +140,11 @@ class Dispatch:
         self._stopped_by = ""
         self._stop_reason = ""
 
+    @property
+    def performs(self) -> bool:
+        """Whether the permit was claimed here."""
+        return self._reporter is not None
+
     def request_stop(self, reason: str, *, by: str) -> StopReply:
         """Ask the body, if one runs, to stop; one that does not run yet will not start. Never an acknowledgement."""
         self._stopped_by = self._stopped_by or by

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolwitness.core.evidence import Kind
+from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import BEFORE_DISPATCH, TERMINAL, State
 from toolwitness.core.verdicts import Verdict
@@ -143,9 +144,10 @@ class LocalRuntime:
             awaited = self._awaited[invocation_id] = _Awaited(asyncio.get_running_loop().create_future())
         try:
             record, why = (await read(self.place, invocation_id)).record, ""
+            known_lost = Code.OUTCOME_UNKNOWN in record.findings and not self._performs(invocation_id)
             if record.state not in TERMINAL and self._closed:
                 why = f"the desk closed while the call was {record.state}"
-            elif record.state not in TERMINAL:
+            elif record.state not in TERMINAL and not known_lost:
                 last, why = await awaited.over
                 record = last or (await self._house().patiently(lambda: read(self.place, invocation_id))).record
             values = awaited.values or await self._recorded_result(record)
@@ -220,8 +222,7 @@ class LocalRuntime:
                 self._take(subject)
             elif event.kind in _ASKS_TO_STOP and subject in self._dispatches:
                 await self._pass_on(subject)
-            lost = event.kind == Kind.LOST and subject not in self._dispatches
-            if recorded.state in TERMINAL or lost:
+            if recorded.state in TERMINAL or (event.kind == Kind.LOST and not self._performs(subject)):
                 self._settle(subject, "")
         if recorded.state in TERMINAL or event.kind in _DEPENDENCY_MOVES:
             await unblock(self.place, event.task_id, tools=self.tools, host=self.host)
@@ -261,6 +262,11 @@ class LocalRuntime:
             place=self.place, host=self.host, source=self.source, tools=self.tools, slots=self._slots, closing=self._closing,
             patience_seconds=self._patience_seconds, is_nested=self._is_nested, keep_value=self._keep_value, give_up=self._settle,
         )  # fmt: skip  # facts in lines
+
+    def _performs(self, invocation_id: str) -> bool:
+        """Tell whether this process holds the permit of a call, so that nobody else can know what becomes of it."""
+        dispatch = self._dispatches.get(invocation_id)
+        return dispatch is not None and dispatch.performs
 
     def _is_nested(self, invocation_id: str) -> bool:
         awaited = self._awaited.get(invocation_id)
