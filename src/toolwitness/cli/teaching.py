@@ -19,6 +19,10 @@ class Taught(click.Command):
         write_lines(formatter, "Examples", self.examples)
 
 
+class TaughtGroup(Taught, click.Group):
+    """A group of commands whose help lists them and ends with examples."""
+
+
 def write_lines(formatter: click.HelpFormatter, heading: str, lines: Sequence[str]) -> None:
     """Write a section whose lines are kept as they are."""
     if lines:
