@@ -58,7 +58,8 @@ async def test_a_cancellation_races_the_end_and_both_ways_of_losing_are_told_apa
     ), {
         "states": {"i1#1": "succeeded", "i2#1": "cancelled"}, "decisions": {"4": "accepted", "13": "rejected:already-terminal"},
         "flags": [
-            "i1#1:completed-after-cancel-request", "late-event:6", "late-result-after-terminal:i2#1", "i1#1:cancel-refused-already-complete",
+            "i1#1:completed-after-cancel-request", "late-event:6", "late-result-after-terminal:i2#1",
+            "i1#1:cancel-refused-already-complete",
         ],
         "side_effects": {"i2#1": {"observed": ["e-2"], "reconciliationState": "required"}},
         "reduce": [{"for": "i1#1", "commit": True, "kind": "ok"}, {"for": "i2#1", "commit": False, "kind": "cancelled"}],

@@ -12,7 +12,7 @@ from toolwitness.bootstrap.task import TaskHandle
 from toolwitness.bootstrap.world import SystemClock, TimeOrderedIds
 from toolwitness.core.errors import InvalidInput, UnknownId
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.verdicts import Actor
+from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.files import PolicyFile
 from toolwitness.policy.tool_policy import CancelSupport, Inverse, RetryPolicy, ToolPolicy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Problem, Recorded
@@ -22,7 +22,7 @@ from toolwitness.runtime.encoding import to_json
 from toolwitness.runtime.local import LocalRuntime
 from toolwitness.runtime.recovery import name_of_process
 from toolwitness.runtime.tools import Tool
-from toolwitness.service import again, answer, cancel, close, inputs, propose, reconcile, record, submit, sweep, waive_child
+from toolwitness.service import again, answer, cancel, close, dispatch, inputs, propose, reconcile, record, submit, sweep, waive_child
 from toolwitness.service.workplace import Receipt, Workplace, read
 
 if TYPE_CHECKING:
@@ -273,9 +273,21 @@ class Desk:
         """Withdraw a request; after dispatch this requests a cancellation. Raises as ``approve`` does."""
         return await close.withdraw(self.place, invocation_id, actor=self._actor(by), reason=reason)
 
-    async def request_cancellation(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
-        """Request the cancellation of this call alone; it is cancelled when its executor says so. Raises as ``approve`` does."""
-        return await cancel.request_cancellation(self.place, invocation_id, actor=self._actor(by), reason=reason)
+    async def answer(self, invocation_id: str, answers: Sequence[str], *, by: Actor | str, **binding: str) -> Receipt:
+        """Take all answers of one submission (``approve``, ``deny``) to one request; two opposite ones decide nothing.
+
+        Raises as ``approve`` does.
+        """
+        return await answer.answer_together(self.place, invocation_id, actor=self._actor(by), answers=answers, **binding)
+
+    async def request_cancellation(
+        self, invocation_id: str, *, by: Actor | str, reason: str = "", scope: str = "this invocation"
+    ) -> Receipt:
+        """Request the cancellation of this call alone; it is cancelled when its executor says so. Raises as ``approve`` does.
+
+        ``scope`` says of what it is a part, where somebody stops more than this call.
+        """
+        return await cancel.request_cancellation(self.place, invocation_id, actor=self._actor(by), reason=reason, scope=scope)
 
     async def supply_input(self, invocation_id: str, fields: Mapping[str, Any], *, by: Actor | str) -> Receipt:
         """Supply inputs that were asked for. Raises as ``approve`` does."""
@@ -314,6 +326,17 @@ class Desk:
     async def waive(self, task_id: str, invocation_id: str, *, by: Actor | str, reason: str) -> Recorded:
         """Waive a required call of a task. Raises as ``approve`` does."""
         return await waive_child.waive_child(self.place, task_id, invocation_id, actor=self._actor(by), reason=reason)
+
+    async def request_dispatch(
+        self, invocation_id: str, *, source: str, worker: str, approval_id: str = "", inputs: bytes | None = None
+    ) -> Recorded | PolicyVerdict:
+        """Claim the one permit of a call for a runtime that is not ours; policy's verdict where there is none to give, which is on record.
+
+        ``inputs`` are those with which the body would run: others than the ones that stand are not dispatched and are asked about anew.
+        """
+        return await dispatch.request_dispatch(
+            self.place, invocation_id, source=source, worker=worker, approval_id=approval_id, inputs=inputs
+        )
 
     async def sweep(self) -> Sequence[Recorded]:
         """Look at the deadlines now, instead of waiting for the sweeper."""

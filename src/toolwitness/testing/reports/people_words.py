@@ -8,8 +8,6 @@ from toolwitness.core.evidence import Kind
 from toolwitness.core.states import BEFORE_DISPATCH, TERMINAL, Owner
 from toolwitness.core.verdicts import Actor
 from toolwitness.policy.approvals import CLIENT
-from toolwitness.service.answer import answer_together
-from toolwitness.service.cancel import request_cancellation
 from toolwitness.testing.reports.runtime_words import Word, nothing
 from toolwitness.testing.reports.stage import Answer, Stage, parsed, same_inputs
 from toolwitness.testing.reports.story import Step, text
@@ -128,7 +126,7 @@ async def _cancel(stage: Stage, step: Step, target: str, by: Actor) -> Answer:
     if record is not None and record.state in BEFORE_DISPATCH and record.claim is None and not record.starts:
         return await stage.decide("withdraw", stage.desk.withdraw(target, by=by, reason=reason))
     scope = text(step.fields.get("scope")) or "this invocation"
-    return await stage.decide("cancel", request_cancellation(stage.place, target, actor=by, reason=reason, scope=scope))
+    return await stage.decide("cancel", stage.desk.request_cancellation(target, by=by, reason=reason, scope=scope))
 
 
 async def cancel_requested(stage: Stage, step: Step) -> Answer:
@@ -194,7 +192,7 @@ async def rerun_values(stage: Stage, step: Step) -> Answer:
     results: list[Answer] = []
     for target, acts in answers.items():
         if len(set(acts)) > 1:
-            results.append(await stage.decide("approve", answer_together(stage.place, target, actor=by, answers=acts)))
+            results.append(await stage.decide("approve", stage.desk.answer(target, acts, by=by)))
         else:
             approval = next((targets[target] for targets in reversed(stage.approvals.values()) if target in targets), "")
             results.append(await _one(stage, step, acts[0], target, approval))

@@ -12,7 +12,6 @@ from toolwitness.core.states import TERMINAL, Consequence, State, Termination
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.policy.tool_policy import RetryPolicy, ToolPolicy
 from toolwitness.ports import Recorded
-from toolwitness.service.dispatch import request_dispatch
 from toolwitness.service.propose import Proposal, propose_in
 from toolwitness.testing.reports.stage import Answer, Stage, parsed, same_inputs
 from toolwitness.testing.reports.story import Step, Story, actor_of, text, texts, written
@@ -110,8 +109,8 @@ async def dispatch_requested(stage: Stage, step: Step) -> Answer:
         return stage.refused(PolicyVerdict(allowed=False, rule="unproposed", reason="nothing was proposed that could be dispatched"))
     named = text(step.fields.get("approval")) or text(step.fields.get("claims_approval"))
     before = await stage.ledger.head()
-    answer = await request_dispatch(
-        stage.place, record.id, source=f"report:{step.source}", worker=text(step.fields.get("worker")) or step.source,
+    answer = await stage.desk.request_dispatch(
+        record.id, source=f"report:{step.source}", worker=text(step.fields.get("worker")) or step.source,
         approval_id=stage.approvals.get(named, {}).get(record.id, named),
         inputs=await _inputs_named(stage, step, record.id),
     )  # fmt: skip  # facts in lines
