@@ -1,8 +1,8 @@
 """The outcome reducer in Python beside its twin in V8 (``web/src/outcome.ts``), over the same cases, one after the other in each round.
 
-*mixed* takes one of each answer in turn (ok, cancelled, error, unknown, not an object) over a state of three keys; *fifty keys* merges two
-keys into a state of fifty. V8 is far faster with small objects and slower with large ones; both figures are given. Node.js and the elements'
-build tools must be there (``make web``); without them only Python is measured, and that is said.
+*mixed* takes one of each answer in turn (ok, cancelled, error, unknown, not an object) over a state of three keys; *fifty keys*
+merges two keys into a state of fifty. V8 is far faster with small objects and slower with large ones; both figures are given.
+Node.js and the elements' build tools must be there (``make web``); without them only Python is measured, and that is said.
 """
 
 import argparse

@@ -367,7 +367,7 @@ class Desk:
     def asgi(self, *, authenticate: "Authenticate | None" = None, secret: str = "") -> Callable[..., Awaitable[None]]:
         """Give an ASGI app with the API, the live stream and the console page, to mount or to serve on its own.
 
-        ``authenticate`` takes the request (Starlette's) and gives an ``Actor`` or ``None``; it may be async. Without it nothing is readable.
+        ``authenticate`` takes the request (Starlette's) and gives an ``Actor`` or ``None``, async or not. Without it nothing is readable.
         ``secret`` makes the token with which our page proves that a change comes from it; several worker processes behind one address need
         the same one, and pages that outlive a restart too.
         """

@@ -148,7 +148,8 @@ KINDS: Final[Mapping[str, KindSpec]] = {
     ),
     Kind.APPROVAL_INVALIDATED: KindSpec(_PO, ("approval_id", "reason"), ("rule", "changed")),
     Kind.PERMITTED: KindSpec(
-        _PO, ("rule", "policy_version"),
+        _PO,
+        ("rule", "policy_version"),
         ("reason", "approval_id", "inputs_digest", "expires_at", "result_expires_at", "grant_id", "grant_use", "cost"),
     ),
     Kind.REFUSED: KindSpec(_PO, ("rule", "reason"), ("policy_version",)),

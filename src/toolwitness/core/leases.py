@@ -1,7 +1,7 @@
 """Leases: who may speak for a running attempt, and for how long silence proves nothing.
 
-An executor that holds a lease speaks under it. What comes under a lease that this attempt never had is kept and moves nothing, and an end that
-somebody else infers from silence is not believed while the lease is good.
+An executor that holds a lease speaks under it. What comes under a lease that this attempt never had is kept and moves nothing, and an end
+that somebody else infers from silence is not believed while the lease is good.
 """
 
 from typing import Final

@@ -89,9 +89,7 @@ def _preserve(prev_state: Any, **meta: Any) -> Outcome:
 
 def _apply_payload(prev_state: Any, payload: Any, merge: Merge) -> Outcome:
     if not isinstance(payload, Mapping | None):
-        return _preserve(
-            prev_state, kind="invalid_tool_result", message="Tool returned a payload that is not an object"
-        )
+        return _preserve(prev_state, kind="invalid_tool_result", message="Tool returned a payload that is not an object")
     try:
         state = _merged(prev_state, cast("Mapping[str, Any] | None", payload), merge)
     except Exception as error:  # noqa: BLE001 -- a caller's merge may raise anything, and the reducer never raises

@@ -90,9 +90,7 @@ class ToolResultGate:
         self._open.pop(request_id, None)
         self._answered.pop(request_id, None)
 
-    def apply(
-        self, tool_result: Any, *, request_id: str, base_version: int | None = None, token: RequestToken | None = None
-    ) -> Outcome:
+    def apply(self, tool_result: Any, *, request_id: str, base_version: int | None = None, token: RequestToken | None = None) -> Outcome:
         """Let ``tool_result`` answer ``request_id`` if it may, and never raise.
 
         Answers as ``apply_tool_result`` does, with the further kinds ``not_owner``, ``duplicate``,

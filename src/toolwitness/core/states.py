@@ -115,5 +115,6 @@ class Reconciliation(StrEnum):
     REQUIRED = "required"
     RECONCILED = "reconciled"
 
+
 NO_REASON: Final = "no reason was given"
 """What stands where a reason must stand and nobody gave one."""

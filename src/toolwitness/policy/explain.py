@@ -155,5 +155,3 @@ def _end(record: InvocationRecord, at: str) -> None:
             record.closure = Closure(ClosureKind.WITHDRAWN, "policy", "agent", "this", "withdrawn", at, _REF)
         case _:
             pass
-
-

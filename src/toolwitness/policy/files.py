@@ -300,6 +300,3 @@ def _choice(source: FileText, path: tuple[str, ...], words: type[StrEnum], other
     if chosen not in tuple(words):
         raise source.wrong(*path, what=f"is {found!r}", remedy=f"Use {' or '.join(words)}.")
     return str(chosen)
-
-
-

@@ -155,7 +155,9 @@ GAPS: Final = MappingProxyType({
 })  # fmt: skip  # in the order of the lifecycle
 """Steps that left no evidence, in the order in which they would have come; each is named before the event that shows it."""
 
-RAIL_ONLY: Final = frozenset({Code.PROPOSAL_NOT_RECORDED, Code.ACCEPTANCE_NOT_RECORDED, Code.START_NOT_RECORDED, Code.ORDER_REPEATED, Code.CLOCK_SKEW})
+RAIL_ONLY: Final = frozenset(
+    {Code.PROPOSAL_NOT_RECORDED, Code.ACCEPTANCE_NOT_RECORDED, Code.START_NOT_RECORDED, Code.ORDER_REPEATED, Code.CLOCK_SKEW}
+)
 """Notes that the evidence rail says where they belong; in every headline they would drown what matters."""
 
 ACTIONS: Final = MappingProxyType({

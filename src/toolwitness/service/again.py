@@ -46,9 +46,7 @@ async def resubmit(place: Workplace, invocation_id: str, *, actor: Actor, reason
     return await _again(place, invocation_id, Kind.ROUTE_CHOSEN, "resubmit", actor, reason, request_id)
 
 
-async def _again(
-    place: Workplace, invocation_id: str, kind: Kind, action: str, actor: Actor, reason: str, request_id: str
-) -> Receipt:
+async def _again(place: Workplace, invocation_id: str, kind: Kind, action: str, actor: Actor, reason: str, request_id: str) -> Receipt:
     """Record the wish and the new proposal in one append, move what depends on the old attempt, and submit the new one."""
     before = (await read(place, invocation_id)).record
     raw = await inputs_of(place, before)

@@ -42,9 +42,7 @@ async def withdraw(place: Workplace, invocation_id: str, *, actor: Actor, reason
 _ACTS = {ClosureKind.DISMISSED: (Kind.DISMISSED, "dismiss"), ClosureKind.WITHDRAWN: (Kind.WITHDRAWN, "withdraw")}
 
 
-def _closing(
-    place: Workplace, situation: Situation, closure: ClosureKind, actor: Actor, reason: str, request_id: str
-) -> list[Draft]:
+def _closing(place: Workplace, situation: Situation, closure: ClosureKind, actor: Actor, reason: str, request_id: str) -> list[Draft]:
     """Make the person's act and, caused by it, the closure; both compete for the keys that a decision or a dispatch would take."""
     kind, action = _ACTS[closure]
     waiting = situation.record.open_approval

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 from toolwitness.core.outcome import apply_tool_result, merge_patch
 
-VECTORS: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parents[3] / "spec" / "outcomes.json").read_text(encoding="utf-8")
-)
+VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parents[3] / "spec" / "outcomes.json").read_text(encoding="utf-8"))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),

@@ -9,9 +9,7 @@ import pytest
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.result_gate import RequestToken, ToolResultGate
 
-VECTORS: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parents[3] / "spec" / "gate.json").read_text(encoding="utf-8")
-)
+VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parents[3] / "spec" / "gate.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])

@@ -401,9 +401,7 @@ def test_a_standing_grant_is_kept_until_it_is_revoked() -> None:
 
 
 def test_the_uses_of_a_grant_are_kept_in_their_order_after_it_is_taken_back() -> None:
-    task = task_of(
-        event(Kind.GRANT_RECORDED), event(Kind.GRANT_USED), event(Kind.GRANT_USED, number=2), event(Kind.GRANT_REVOKED)
-    )
+    task = task_of(event(Kind.GRANT_RECORDED), event(Kind.GRANT_USED), event(Kind.GRANT_USED, number=2), event(Kind.GRANT_REVOKED))
     assert [use["number"] for use in task.uses["grt_1"]] == [1, 2]
 
 

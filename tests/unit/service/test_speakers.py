@@ -190,5 +190,3 @@ async def test_a_start_that_no_policy_of_ours_was_asked_about_is_true_and_says_s
         )
         outcome = await call
         assert (outcome.kind, outcome.value) == ("ok", {"paid": 1})
-
-

@@ -60,9 +60,7 @@ async def look(stage: Stage, number: int) -> Moment:
     )  # fmt: skip  # facts in lines
 
 
-async def _read_calls(
-    stage: Stage, view: TaskView, documents: dict[str, Document], actions: dict[str, dict[str, frozenset[str]]]
-) -> None:
+async def _read_calls(stage: Stage, view: TaskView, documents: dict[str, Document], actions: dict[str, dict[str, frozenset[str]]]) -> None:
     for invocation_id in view.records:
         documents[invocation_id] = await views.document(stage.place, invocation_id, NOBODY)
         for name, actor in stage.viewers().items():
