@@ -57,6 +57,8 @@ def test_a_streaming_call_of_which_no_start_was_recorded_may_go_on_after_its_dea
         ((*APPROVED, event(Kind.APPROVAL_INVALIDATED)), "queue_start", State.AWAITING_APPROVAL),
         ((*APPROVED, event(Kind.CLAIMED)), "queue_start", State.AWAITING_APPROVAL),
         ((*APPROVED, event(Kind.CLAIMED)), "result", State.EXPIRED),
+        ((*path_to(State.AWAITING_APPROVAL), event(Kind.INPUT_REQUIRED)), "approval", State.AWAITING_INPUT),
+        ((*path_to(State.QUEUED), event(Kind.STARTED, attempt=2)), "queue_start", State.QUEUED),
         (path_to(State.QUEUED), "queue_start", State.EXPIRED),
         (path_to(State.QUEUED), "result", State.EXPIRED),
         (path_to(State.QUEUED), "approval", State.QUEUED),
