@@ -39,13 +39,25 @@ def _decided_so(case: Case, answer: Answer, verdict: str, why: str) -> bool | No
         case "rejected":
             return reasons.rejected_so(answer, why) if not why or reasons.known(reasons.REJECTED, why) else None
         case "duplicate-of":
-            first = case.stage.answers.get(int(why)) if why.isdigit() else None
-            refs = {str(r.event.ref) for r in first.recorded} if first else set[str]()
-            return answer.decision == "refused" and first is not None and answer.act == first.act and str(answer.winner.get("ref")) in refs
+            return _repeats(answer, case.stage.answers.get(int(why))) if why.isdigit() else None
         case "recorded-after-expiry":
             return answer.decision == "refused" and reasons.expired_before(answer) and _same_act(answer.act, why) and bool(answer.recorded)
         case _:
             return None
+
+
+_ONCE: Final = frozenset({"already-requested", "not-latest", "already-reversed"})
+"""Rules that refuse because the very same thing was asked for before; they name no winner, since nobody competed."""
+
+
+def _repeats(answer: Answer, first: Answer | None) -> bool:
+    """Tell whether a decision was refused because an earlier one, of the same kind and about the same call, had been accepted."""
+    if answer.decision != "refused" or first is None or first.decision != "accepted" or answer.act != first.act:
+        return False
+    if str(answer.winner.get("ref")) in {str(r.event.ref) for r in first.recorded}:
+        return True
+    calls = [{r.event.invocation_id for r in one.recorded} for one in (answer, first)]
+    return answer.rule in _ONCE and bool(calls[0] & calls[1])
 
 
 def _same_act(act: str, word: str) -> bool:

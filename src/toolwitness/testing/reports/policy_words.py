@@ -5,16 +5,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, cast
 
+from toolwitness.core.errors import NotPermitted
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import Owner
+from toolwitness.core.states import BEFORE_DISPATCH, Owner
 from toolwitness.policy.approvals import build_request
 from toolwitness.policy.deadlines import after
 from toolwitness.ports import Recorded
 from toolwitness.service.inputs import rewrite_inputs
 from toolwitness.service.workplace import Situation, make_draft
 from toolwitness.testing.reports.runtime_words import Word, propose_call
-from toolwitness.testing.reports.stage import Answer, Stage
+from toolwitness.testing.reports.stage import Answer, Stage, parsed, same_inputs
 from toolwitness.testing.reports.story import Step, digest_of, eligible_of, text, texts, written
 
 
@@ -53,6 +54,7 @@ def _is_call(stage: Stage, name: str) -> bool:
 
 async def _ask(stage: Stage, step: Step, key: str, approval: str) -> tuple[Recorded, ...]:
     """Append one request, bound by our policy and limited as the report says."""
+    await _adopt(stage, step, key)
     situation = await _situation(stage, key)
     raw = await stage.standing(situation.record)
     _remember(stage, step, raw)
@@ -61,6 +63,16 @@ async def _ask(stage: Stage, step: Step, key: str, approval: str) -> tuple[Recor
     limits = {"eligible": eligible, "authority": ", ".join(eligible)} if eligible else {}
     draft = make_draft(stage.place, situation.record, Kind.APPROVAL_REQUESTED, {**facts, **limits, "expires_at": _deadline(stage, step)})
     return await stage.append([draft], situation.record.task_id)
+
+
+async def _adopt(stage: Stage, step: Step, key: str) -> None:
+    """Let the inputs stand that policy asks about, where it shows others than the proposed ones: the question is about these."""
+    shown, record = step.fields.get("shown_args"), await stage.record(stage.id_of(key))
+    if record is None or not record.inputs or not isinstance(shown, Mapping) or record.state not in BEFORE_DISPATCH or record.claim:
+        return
+    if not same_inputs(shown, parsed(await stage.standing(record))):
+        meant = written(dict(cast("Mapping[str, Any]", shown)))
+        await rewrite_inputs(stage.place, record.id, by="the question that policy asks", inputs=meant)
 
 
 def _deadline(stage: Stage, step: Step) -> str | None:
@@ -105,7 +117,10 @@ async def args_rewritten(stage: Stage, step: Step) -> Answer:
     if step.fields.get("digest"):
         stage.inputs[text(step.fields["digest"])] = given
     by = text(step.fields.get("by")) or "a rule of policy"
-    receipt = await rewrite_inputs(stage.place, stage.id_of(key), by=by, inputs=written(given))
+    try:
+        receipt = await rewrite_inputs(stage.place, stage.id_of(key), by=by, inputs=written(given))
+    except NotPermitted:
+        return Answer()  # it has been dispatched with the inputs that stood: nothing changes them any more
     return Answer(recorded=receipt.recorded)
 
 

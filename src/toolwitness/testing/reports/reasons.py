@@ -33,7 +33,7 @@ REJECTED: Final = _table(
         approval-of-other-attempt other-attempt other-request wrong-request approval-not-found not-found unknown
         no-such-request wrong-card old-attempt previous-attempt
     """),
-    ("already-answered already-decided already-requested superseded terminal", """
+    ("already-answered already-decided already-requested superseded terminal input-wanted not-latest", """
         already-used already-decided already-answered already-resolved already-denied already-approved lost-race race-lost
         too-late decided-by-other second-decision duplicate duplicate-decision already-consumed consumed used answered
         approval-used approval-already-used already-granted
@@ -50,7 +50,7 @@ REJECTED: Final = _table(
         args-changed args-differ args-differ-from-shown args-differ-from-approved digest-mismatch args-digest-mismatch
         inputs-changed args-mismatch stale-args stale-digest shown-args-differ other-args wrong-digest
     """),
-    ("already-answered attempt inputs known-request superseded terminal", """
+    ("already-answered attempt inputs known-request superseded terminal input-wanted not-latest before-dispatch", """
         stale superseded outdated stale-request stale-approval stale-response stale-card stale-tab stale-version replaced
         old-request approval-superseded no-longer-current
     """),
@@ -70,7 +70,7 @@ REJECTED: Final = _table(
     ("scope", """
         scope-not-shown scope-unreadable scope-not-visible not-visible nothing-shown
     """),
-    ("already-answered ended terminal", """
+    ("already-answered ended terminal before-dispatch input-wanted not-failed not-closed", """
         terminal already-terminal closed already-closed already-finished already-complete already-succeeded already-cancelled
         not-pending not-open no-longer-pending not-waiting
     """),
@@ -79,6 +79,15 @@ REJECTED: Final = _table(
     """),
     ("already-answered already-claimed already-dispatched", """
         already-dispatched already-running already-started
+    """),
+    ("commitment-crossed", """
+        committed already-committed past-commitment commitment-crossed cannot-be-called-back
+    """),
+    ("unsupported", """
+        not-supported unsupported cannot-be-cancelled not-cancellable cancel-not-supported
+    """),
+    ("attempts", """
+        attempts-exhausted no-attempts-left max-attempts retry-limit
     """),
     ("requester", """
         not-the-requester not-requester only-the-requester

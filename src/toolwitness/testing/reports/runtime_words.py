@@ -318,11 +318,12 @@ async def waiter_lost(stage: Stage, step: Step) -> Answer:
 
 async def process_exited(stage: Stage, step: Step) -> Answer:
     """A worker's process is gone: nobody knows how what it ran has ended."""
-    worker, recorded = text(step.fields.get("worker")), []
-    for invocation_id in stage.workers.get(worker, []):
+    worker = text(step.fields.get("worker"))
+    recorded: list[Recorded] = []
+    for invocation_id in [stage.id_of(stage.key(step))] if step.invocation else stage.workers.get(worker, []):
         record = await stage.record(invocation_id)
         if record is not None and record.state not in TERMINAL:
-            data = {"reason": f"the process of {worker} has ended", "lease": record.lease or None}
+            data = {"reason": f"the process of {worker or 'its worker'} has ended", "lease": record.lease or None}
             recorded += await stage.observe(step, Kind.LOST, data, key=stage.named(invocation_id))
     return Answer(recorded=tuple(recorded))
 
