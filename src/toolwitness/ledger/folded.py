@@ -79,10 +79,6 @@ class Folded:
         """Give the state of an invocation; ``None`` for the task itself and for one that is in no state yet."""
         return self.records[subject].state if subject is not None else None
 
-    def version_of(self, subject: str | None) -> int:
-        """Give how many events were judged about an invocation or, where that is ``None``, about the task itself."""
-        return self.task.version if subject is None else self.records[subject].version
-
     def view(self) -> TaskView:
         """Give a reading that stays as it is whatever is recorded later."""
         self.mine.clear()

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from toolwitness.core.errors import Conflict, OnceKeyTaken
 from toolwitness.core.evidence import Event
+from toolwitness.core.making import maker
 from toolwitness.core.verdicts import Judgement, Verdict
 from toolwitness.ledger.chain import link
 from toolwitness.ledger.folded import Folded
@@ -19,6 +20,7 @@ from toolwitness.ports import Recorded
 ID_REUSED: Final = "id-reused"
 OTHER_TASK: Final = "other-task"
 MALFORMED: Final = "malformed"
+_new_recorded: Final = maker(Recorded)
 
 
 @dataclass(slots=True)
@@ -91,16 +93,22 @@ def judge_append(
         Conflict: the task has moved on since ``expected_sequence``; nothing has changed.
         OnceKeyTaken: a once-key is taken; nothing has changed.
     """
+    event = prepared[0].event if len(prepared) == 1 else None
+    if event is not None and not known.earlier(event.source, event.id):
+        _require_unmoved(folded, expected_sequence)
+        if event.once_key and not event.refusal:
+            _require_free(event, known)
+        judged = Judged(folded, [], [], 0)
+        entry = _enter(judged, prepared[0], 0, known, position + 1, recorded_time)
+        judged.entries.append(entry)
+        judged.answers.append(entry.recorded)
+        return judged  # what nearly every append comes to: one event, and a new one
     plans = _recognize(prepared, known)
     new = [plan for plan in plans if isinstance(plan, _New)]
     if not new:
         answers = [plan for plan in plans if isinstance(plan, Recorded)]
         return Judged(folded, [], answers, len(answers))
-    if expected_sequence is not None and expected_sequence != folded.sequence:
-        raise Conflict(
-            f"Task {folded.task.id} stands at {folded.sequence} and was read at {expected_sequence}.",
-            remedy="Read it again and decide anew.", task=folded.task.id, expected=expected_sequence, actual=folded.sequence,
-        )  # fmt: skip  # message first, facts after
+    _require_unmoved(folded, expected_sequence)
     for plan in new:
         event = plan.prepared.event
         if event.once_key and not event.refusal:
@@ -108,7 +116,7 @@ def judge_append(
     judged = Judged(folded, [], [], 0)
     for plan in plans:
         if isinstance(plan, _New):
-            entry = _enter(judged, plan, known, position + len(judged.entries) + 1, recorded_time)
+            entry = _enter(judged, plan.prepared, plan.reuse, known, position + len(judged.entries) + 1, recorded_time)
             judged.entries.append(entry)
             judged.answers.append(entry.recorded)
         else:
@@ -199,6 +207,14 @@ def _same_draft(one: Prepared, other: Prepared) -> bool:
     )
 
 
+def _require_unmoved(folded: Folded, expected_sequence: int | None) -> None:
+    if expected_sequence is not None and expected_sequence != folded.sequence:
+        raise Conflict(
+            f"Task {folded.task.id} stands at {folded.sequence} and was read at {expected_sequence}.",
+            remedy="Read it again and decide anew.", task=folded.task.id, expected=expected_sequence, actual=folded.sequence,
+        )  # fmt: skip  # message first, facts after
+
+
 def _require_free(event: Event, known: Known) -> None:
     winner = known.taker(event.once_key)
     if winner is not None:
@@ -208,19 +224,20 @@ def _require_free(event: Event, known: Known) -> None:
         )  # fmt: skip  # message first, facts after
 
 
-def _enter(judged: Judged, plan: _New, known: Known, position: int, recorded_time: str) -> Entry:
+def _enter(judged: Judged, prepared: Prepared, reuse: int, known: Known, position: int, recorded_time: str) -> Entry:
     """Judge one new event and link it to its task's chain."""
-    prepared, subject = plan.prepared, plan.prepared.event.invocation_id
+    subject = prepared.event.invocation_id
     if subject is not None and subject not in judged.folded.records:
         home = known.home(subject)
         if home is not None and home != judged.folded.task.id:
             prepared = prepared if prepared.event.refusal else refused(prepared, f"{OTHER_TASK}: the invocation belongs to task {home}")
             subject = None
     prepared, judgement = _judge(judged, prepared, subject, known, recorded_time)
-    if plan.reuse:
+    if reuse:
         judgement = Judgement(Verdict.REFUSED, prepared.event.refusal)
     folded, row = judged.folded, judgement.row
-    state, previous = folded.state_of(subject), folded.position
+    record, previous = None if subject is None else folded.records[subject], folded.position
+    state, version = (record.state, record.version) if record is not None else (None, folded.task.version)
     basis, name = (row.basis._value_, row.name) if row is not None else ("", "")
     word = None if state is None else state._value_
     head = link(
@@ -228,13 +245,13 @@ def _enter(judged: Judged, plan: _New, known: Known, position: int, recorded_tim
         verdict=judgement.verdict._value_, reason=judgement.reason, state=word, basis=basis, row=name,
     )  # fmt: skip  # as in the form
     folded.advance(subject, position, head)
-    recorded = Recorded(
+    recorded = _new_recorded(
         event=prepared.event, position=position, task_sequence=folded.sequence, recorded_time=recorded_time, verdict=judgement.verdict,
         reason=judgement.reason, hash=head.hex(), state=state, basis=basis, row=name,
     )  # fmt: skip  # one field after the other
     return Entry(
-        recorded, prepared.body, prepared.values, subject, plan.reuse, head, previous, folded.key,
-        None if subject is None else folded.keys[subject], folded.version_of(subject),
+        recorded, prepared.body, prepared.values, subject, reuse, head, previous, folded.key,
+        None if subject is None else folded.keys[subject], version,
     )  # fmt: skip  # as above
 
 

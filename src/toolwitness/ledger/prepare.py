@@ -16,6 +16,7 @@ import orjson
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import Event
+from toolwitness.core.making import maker
 from toolwitness.core.states import Origin, Owner
 from toolwitness.ports import Draft
 from toolwitness.wire.canonical import MAX_INTEGER, canonical
@@ -28,6 +29,7 @@ RAW: Final = "raw"
 JSON: Final = "application/json"
 SALT_BYTES: Final = 16
 _DEEPEST: Final = 48
+_new_event: Final = maker(Event)
 
 
 @dataclass(slots=True)
@@ -69,19 +71,25 @@ def prepare_all(task_id: str, drafts: Sequence[Draft], *, salts: Salts) -> list[
         InvalidInput: a draft cannot be recorded, belongs to another task, or wants a once-key that another draft of these wants.
     """
     prepared = [prepare(draft, salts=salts) for draft in drafts]
-    keys: set[str] = set()
     for one in prepared:
         if one.event.task_id != task_id:
             raise InvalidInput(
                 f"The event belongs to task {one.event.task_id!r} and was appended to task {task_id!r}.", field="/task_id",
                 remedy="Append the events of each task on their own.",
             )  # fmt: skip  # what, where, and what to do
+    if len(prepared) > 1:
+        _require_one_taker(prepared)
+    return prepared
+
+
+def _require_one_taker(prepared: Sequence[Prepared]) -> None:
+    keys: set[str] = set()
+    for one in prepared:
         key = one.event.once_key
         if key and not one.event.refusal:
             if key in keys:
                 raise InvalidInput(f"Two events of one append take the once-key {key!r}.", field="/once_key", remedy="Only one can.")
             keys.add(key)
-    return prepared
 
 
 def prepare(draft: Draft, *, salts: Salts) -> Prepared:
@@ -95,14 +103,17 @@ def prepare(draft: Draft, *, salts: Salts) -> Prepared:
     values: tuple[Value, ...] = ()
     raw_ref = said.raw_ref
     if draft.values:
-        values = tuple(_value(said, name, draft, given, salts) for name in sorted(draft.values))
-        raw_ref = next((value.ref for value in values if value.name == RAW), raw_ref)
+        names = sorted(draft.values) if len(draft.values) > 1 else draft.values
+        values = tuple([_value(said, name, draft, given, salts) for name in names])
+        if RAW in draft.values:
+            raw_ref = next(value.ref for value in values if value.name == RAW)
     kind, owner, origin = said.kind, said.owner, said.origin
-    event = Event(
+    event = _new_event(
         kind=kind if type(kind) is str else str.__str__(kind), source=said.source, id=said.id, task_id=said.task_id,
         owner=owner if type(owner) is Owner else _member(_OWNERS, owner, "/owner"), invocation_id=said.invocation_id, attempt=said.attempt,
         data=given, time=said.time, sequence=said.sequence,
-        origin=origin if type(origin) is Origin else _member(_ORIGINS, origin, "/origin"), caused_by=tuple(said.caused_by),
+        origin=origin if type(origin) is Origin else _member(_ORIGINS, origin, "/origin"),
+        caused_by=tuple(said.caused_by) if said.caused_by else (),
         tenant=said.tenant, adapter=said.adapter, raw_ref=raw_ref, refusal=said.refusal, once_key=said.once_key,
     )  # fmt: skip  # one field after the other
     _check(event)
@@ -205,7 +216,9 @@ def event_of(body: bytes) -> Event:
 
 def _plain_data(members: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return {_key(key): value if type(value) is str else _plain(value) for key, value in members.items()}
+        return {
+            key if type(key) is str else _key(key): value if type(value) is str else _plain(value) for key, value in members.items()
+        }  # fmt: skip  # most are texts
     except _NotPlainError:
         canonical({"data": dict(members)})  # names the place in its refusal
         return _refuse("/data", members, "plain JSON")
@@ -255,7 +268,7 @@ def _value(said: Event, name: str, draft: Draft, given: dict[str, Any], salts: S
     salt = salts()
     ref = value_ref(said.source, said.id, name)
     standing: dict[str, Any] = {"ref": ref, "digest": digest_of(salt, content), "bytes": len(content)}
-    media = draft.media_types.get(name, JSON)
+    media = draft.media_types.get(name, JSON) if draft.media_types else JSON
     if media != JSON:
         standing["media"] = media
     given[name] = standing
@@ -265,17 +278,20 @@ def _value(said: Event, name: str, draft: Draft, given: dict[str, Any], salts: S
 def _check(event: Event) -> None:
     """Refuse an event whose own fields are not of their types."""
     whole = event.kind and event.source and event.id and event.task_id
-    if not whole or {type(text) for text in _texts_of(event)} != _ONLY_TEXT:
+    if not whole or set(map(type, _texts_of(event))) != _ONLY_TEXT:
         _refuse_text(event)
-    for name, text in (("invocation_id", event.invocation_id), ("time", event.time)):
+    for name in _TEXTS_OR_NONE:
+        text = getattr(event, name)
         if text is not None and (type(text) is not str or not text):
             _refuse(f"/{name}", text, "a text that is not empty, or none at all")
-    for name, number in (("attempt", event.attempt), ("sequence", event.sequence)):
+    for name in _NUMBERS_OR_NONE:
+        number = getattr(event, name)
         if number is not None and (type(number) is not int or not 0 <= number <= MAX_INTEGER):
             _refuse(f"/{name}", number, "a whole number, or none at all")
-    for place, cause in enumerate(event.caused_by):
-        if type(cause) is not str:
-            _refuse(f"/caused_by/{place}", cause, "an evidence reference")
+    if event.caused_by:
+        for place, cause in enumerate(event.caused_by):
+            if type(cause) is not str:
+                _refuse(f"/caused_by/{place}", cause, "an evidence reference")
 
 
 def _refuse_text(event: Event) -> None:
@@ -301,3 +317,5 @@ _NOT_EMPTY: Final = ("kind", "source", "id", "task_id")
 _TEXTS: Final = (*_NOT_EMPTY, "tenant", "adapter", "raw_ref", "refusal", "once_key")
 _texts_of: Final = attrgetter(*_TEXTS)
 _ONLY_TEXT: Final = {str}
+_TEXTS_OR_NONE: Final = ("invocation_id", "time")
+_NUMBERS_OR_NONE: Final = ("attempt", "sequence")

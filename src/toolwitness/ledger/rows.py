@@ -5,7 +5,7 @@ event loop's thread lets go.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
@@ -145,16 +145,34 @@ def later_events(connection: sqlite3.Connection, after: int) -> Iterator[tuple[R
         yield recorded, recorded.event.invocation_id if row[-1] is not None else None
 
 
-def homes_of(connection: sqlite3.Connection, invocation_ids: Iterable[str]) -> dict[str, tuple[int, str]]:
-    """Give the key and the task of each invocation that is recorded."""
-    found: dict[str, tuple[int, str]] = {}
-    for name in invocation_ids:
-        row = connection.execute(
-            "SELECT invocations.id, task_id FROM invocations JOIN tasks ON tasks.id = task WHERE invocation_id = ?", (name,)
-        ).fetchone()
-        if row is not None:
-            found[name] = row
-    return found
+def homes_of(connection: sqlite3.Connection, invocation_ids: Collection[str]) -> dict[str, str]:
+    """Give the task of each invocation that is recorded."""
+    return dict(
+        _among(connection, "SELECT invocation_id, task_id FROM invocations JOIN tasks ON tasks.id = task", "invocation_id", invocation_ids)
+    )
+
+
+def takers_of(connection: sqlite3.Connection, once_keys: Collection[str]) -> dict[str, Recorded]:
+    """Give the event that took each once-key that is taken."""
+    return {row[-1]: recorded_of(row[:-1]) for row in _among(connection, f"SELECT {_READ}, once_key FROM events", "once_key", once_keys)}  # noqa: S608 - as above
+
+
+def recorded_tasks(connection: sqlite3.Connection, task_ids: Collection[str]) -> set[str]:
+    """Give those tasks of which anything is recorded."""
+    return {task_id for (task_id,) in _among(connection, "SELECT task_id FROM tasks", "task_id", task_ids)}
+
+
+def _among(connection: sqlite3.Connection, query: str, column: str, wanted: Collection[str]) -> Iterator[Row]:
+    """Give the rows of a query of ours whose ``column`` holds one of the texts."""
+    texts = tuple(wanted)
+    for start in range(0, len(texts), _LARGEST):
+        some = texts[start : start + _LARGEST]
+        yield from connection.execute(f"{query} WHERE {column} IN ({_marks(len(some))})", some)
+
+
+@lru_cache(maxsize=_LARGEST)
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
 
 
 def _portions(count: int) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from toolwitness.core.errors import Unavailable
 from toolwitness.core.states import State
@@ -21,7 +21,7 @@ from toolwitness.ledger.prepare import fresh_salts, prepare_all
 from toolwitness.ledger.reader import Reader, select_events, select_states, select_tasks
 from toolwitness.ledger.transaction import Append, value_of
 from toolwitness.ledger.verify_file import verify_file
-from toolwitness.ledger.writer import Job, Writer
+from toolwitness.ledger.writer import Reading, Writer
 from toolwitness.ports import Deciding, Draft, Listener, Problem, Recorded, StateRow, TaskView
 
 _POLL_SECONDS: Final = 0.05
@@ -64,20 +64,23 @@ class SqliteLedger:
 
         A caller that is cancelled while it waits does not know whether it was recorded; appending the same drafts again tells.
         """
-        prepared = prepare_all(task_id, drafts, salts=self._salts)
-        done = await self._submit(append=Append(task_id, prepared, expected_sequence))
-        self.duplicates += done.duplicates
-        return done.answers
+        append = Append(task_id, prepare_all(task_id, drafts, salts=self._salts), expected_sequence)
+        self._require_open()
+        await self._writer.submit(append)
+        self.duplicates += append.duplicates
+        return append.answers
 
     async def decide(self, task_id: str, deciding: Deciding) -> Sequence[Recorded]:
         """Append what ``deciding`` makes of the task when its turn comes, on the writing thread; see ``Ledger.decide``."""
         append = Append(task_id, (), deciding=lambda view: prepare_all(task_id, deciding(view), salts=self._salts_of_the_writer))
-        return (await self._submit(append=append)).answers
+        self._require_open()
+        await self._writer.submit(append)
+        return append.answers
 
     async def task(self, task_id: str) -> TaskView | None:
         """Read one task and all its invocations; the records are the caller's own and may be kept."""
         found = self._at_once(lambda book: book.remembered(task_id))
-        return found if found is not None else await self._submit(call=lambda book: book.view(task_id))
+        return found if found is not None else await self._call(lambda book: book.view(task_id))
 
     async def find(self, invocation_id: str) -> str | None:
         """Give the id of the task that this invocation belongs to."""
@@ -140,13 +143,16 @@ class SqliteLedger:
 
     # ── ways to the file ────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _submit(self, *, append: Append | None = None, call: Callable[[Book], Any] | None = None) -> Any:
+    def _require_open(self) -> None:
         if self._closed:
             raise Unavailable("The ledger is closed.", remedy="Open it again.")
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        self._writer.submit(Job(loop, future, append, call))
-        return await future
+
+    async def _call(self, call: Callable[[Book], Given]) -> Given:
+        """Look something up on the writing thread."""
+        self._require_open()
+        reading = Reading(call)
+        await self._writer.submit(reading)
+        return cast("Given", reading.answer)
 
     def _at_once(self, look: Callable[[Book], Given]) -> Given | None:
         """Look something up without a hop, if the file is open and nobody is using the writing connection."""
@@ -175,7 +181,7 @@ class SqliteLedger:
     async def _opened(self) -> None:
         """Wait until the file is there, made and migrated."""
         if self._closed or self._writer.book is None:
-            await self._submit(call=lambda _: None)
+            await self._call(lambda _: None)
 
     def _watch(self) -> None:
         if self._watching is None or self._watching.done():

@@ -5,15 +5,16 @@ append that loses a race is answered and leaves no trace.
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from toolwitness.core.errors import ToolwitnessError
 from toolwitness.ledger.cache import Cache
 from toolwitness.ledger.folded import Folded
 from toolwitness.ledger.judging import Entry, judge_append, replay
 from toolwitness.ledger.prepare import Prepared
-from toolwitness.ledger.rows import Row, event_row, events_under, homes_of, insert, load, read_events, ref_key, value_rows
+from toolwitness.ledger.rows import Row, event_row, events_under, homes_of, insert, load, recorded_tasks, ref_key, takers_of, value_rows
 from toolwitness.ports import Recorded, TaskView
 
 
@@ -29,6 +30,8 @@ class Append:
     duplicates: int = 0
     deciding: Callable[[TaskView], Sequence[Prepared]] | None = None
     """Makes what is appended of the task as it stands when its turn comes; ``prepared`` is what it made."""
+    waiter: Any = None
+    """Whom to answer; the writer's affair."""
 
 
 class Transaction:
@@ -41,8 +44,8 @@ class Transaction:
         self._sources = sources
         self._recorded_time = recorded_time
         self._earlier: dict[tuple[str, str], list[Recorded]] = {}
-        self._takers: dict[str, Recorded] = {}
-        self._homes: dict[str, str] = {}
+        self._takers: dict[str, Recorded | None] = {}
+        self._homes: dict[str, str | None] = {}
         self._contents: dict[str, bytes] = {}
         self._folds: dict[str, Folded] = {}
         self._source_rows: list[Row] = []
@@ -78,23 +81,54 @@ class Transaction:
                 self._cache.put(task_id, folded)
 
     def _look_up(self, appends: Sequence[Append]) -> None:
-        """Ask once for everything that is recorded under the ids of this batch."""
-        names = {prepared.event.source for append in appends for prepared in append.prepared}
-        for name in names - self._sources.keys():
-            row = self._connection.execute("SELECT id FROM sources WHERE name = ?", (name,)).fetchone()
-            if row is not None:
-                self._sources[name] = row[0]
-        wanted = {
-            (self._sources[p.event.source], p.event.id): (p.event.source, p.event.id)
-            for append in appends for p in append.prepared if p.event.source in self._sources
-        }  # fmt: skip  # one comprehension
-        for key, events in events_under(self._connection, list(wanted)).items():
-            self._earlier[wanted[key]] = events
+        """Ask once for everything that is recorded under the ids of this batch, and about the tasks and calls that are not remembered."""
+        ids: dict[tuple[int, str], tuple[str, str]] = {}
+        tasks: set[str] = set()
+        calls: set[str] = set()
+        keys: set[str] = set()
+        folds, cache, sources = self._folds, self._cache, self._sources
+        for append in appends:
+            folded = folds.get(append.task_id) or cache.get(append.task_id)
+            if folded is None:
+                tasks.add(append.task_id)
+            else:
+                folds[append.task_id] = folded
+            for prepared in append.prepared:
+                event = prepared.event
+                source = sources.get(event.source) or self._key_of(event.source)
+                if source and (event.source, event.id) not in self._earlier:
+                    ids[source, event.id] = (event.source, event.id)
+                call = event.invocation_id
+                if call is not None and (folded is None or call not in folded.records):
+                    calls.add(call)
+                if event.once_key:
+                    keys.add(event.once_key)
+        for key, events in events_under(self._connection, list(ids)).items():
+            self._earlier[ids[key]] = events
+        if tasks:
+            self._meet(tasks)
+        if len(calls) > 1:
+            homes = homes_of(self._connection, calls)
+            self._homes.update({name: homes.get(name) for name in calls - self._homes.keys()})
+        if len(keys) > 1:
+            takers = takers_of(self._connection, keys)
+            self._takers.update({key: takers.get(key) for key in keys - self._takers.keys()})
+
+    def _key_of(self, name: str) -> int | None:
+        """Give the key of a source that is recorded, and remember it."""
+        row = self._connection.execute("SELECT id FROM sources WHERE name = ?", (name,)).fetchone()
+        if row is not None:
+            self._sources[name] = row[0]
+        return None if row is None else int(row[0])
+
+    def _meet(self, tasks: Collection[str]) -> None:
+        """Take in tasks that are not remembered: what is recorded of them, or that nothing is."""
+        there = recorded_tasks(self._connection, tasks)
+        for task_id in tasks:
+            self._folds[task_id] = load(self._connection, task_id) if task_id in there else Folded.empty(task_id)
 
     def _judge(self, append: Append) -> None:
-        folded = self._folds.get(append.task_id)
-        if folded is None:
-            folded = self._folds[append.task_id] = self._cache.get(append.task_id) or load(self._connection, append.task_id)
+        folded = self._folds[append.task_id]
         if append.deciding is not None:
             append.prepared = append.deciding(folded.view())
             self._look_up([append])
@@ -109,11 +143,16 @@ class Transaction:
             self._note(entry)
 
     def _note(self, entry: Entry) -> None:
-        recorded, event = entry.recorded, entry.recorded.event
+        recorded = entry.recorded
+        event = recorded.event
         self.entries.append(entry)
-        self._earlier.setdefault((event.source, event.id), []).append(recorded)
-        if entry.takes:
-            self._takers[entry.takes] = recorded
+        before = self._earlier.get((event.source, event.id))
+        if before is None:
+            self._earlier[event.source, event.id] = [recorded]
+        else:
+            before.append(recorded)
+        if event.once_key and entry.takes:
+            self._takers[event.once_key] = recorded
         if entry.subject_key == recorded.position and entry.subject is not None:
             self._homes[entry.subject] = event.task_id
         for value in entry.values:
@@ -162,19 +201,15 @@ class Transaction:
 
     def taker(self, once_key: str) -> Recorded | None:
         """Give the event that took a once-key."""
-        taken = self._takers.get(once_key)
-        if taken is None:
-            found = read_events(self._connection, "events WHERE once_key = ?", (once_key,))
-            taken = found[0] if found else None
-        return taken
+        if once_key not in self._takers:
+            self._takers[once_key] = takers_of(self._connection, (once_key,)).get(once_key)
+        return self._takers[once_key]
 
     def home(self, invocation_id: str) -> str | None:
         """Give the task that an invocation belongs to."""
-        home = self._homes.get(invocation_id)
-        if home is None:
-            found = homes_of(self._connection, [invocation_id]).get(invocation_id)
-            home = found[1] if found else None
-        return home
+        if invocation_id not in self._homes:
+            self._homes[invocation_id] = homes_of(self._connection, (invocation_id,)).get(invocation_id)
+        return self._homes[invocation_id]
 
     def value(self, ref: str) -> bytes | None:
         """Give the bytes of a value."""

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,15 +27,16 @@ _COURTESY_SECONDS: Final = 0.000_4
 
 
 @dataclass(slots=True, eq=False)
-class Job:
-    """Something to do on the writing thread, and whom to answer."""
+class Reading:
+    """Something to look up on the writing thread, and whom to answer."""
 
-    loop: asyncio.AbstractEventLoop
-    future: "asyncio.Future[Any]"
-    append: Append | None = None
-    call: Callable[[Book], Any] | None = None
+    call: Callable[[Book], Any]
+    waiter: "asyncio.Future[Any] | None" = None
     answer: Any = None
-    error: BaseException | None = field(default=None)
+    error: BaseException | None = None
+
+
+Job = Append | Reading
 
 
 class Writer:
@@ -53,12 +54,14 @@ class Writer:
         self.book: Book | None = None
         """The open file, once it is open."""
 
-    def submit(self, job: Job) -> None:
-        """Leave a job for the thread."""
+    def submit(self, job: Job) -> "asyncio.Future[None]":
+        """Leave a job for the thread, and give what tells when it is done; the job then holds its answer."""
+        waiter = job.waiter = asyncio.get_running_loop().create_future()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="toolwitness-ledger", daemon=True)
             self._thread.start()
         self._jobs.put(job)
+        return waiter
 
     @property
     def idle(self) -> bool:
@@ -108,11 +111,11 @@ class Writer:
                 job.error = error
             self._answer(batch, [])
             return
-        readers = [job for job in batch if job.call is not None]
-        if readers:
+        appends = [job for job in batch if isinstance(job, Append)]
+        if len(appends) < len(batch):
+            readers = [job for job in batch if isinstance(job, Reading)]
             _call(book, readers)
             self._answer(readers, [])  # at once: another process may keep the writer waiting
-        appends = [job for job in batch if job.append is not None]
         if appends:
             self._answer(appends, self._write(book, appends))
         if book.shared:
@@ -120,18 +123,15 @@ class Writer:
         if self._since_checkpoint >= _CHECKPOINT_EVERY:
             self._checkpoint()
 
-    def _write(self, book: Book, jobs: Sequence[Job]) -> list[Recorded]:
-        appends = [job.append for job in jobs if job.append is not None]
+    def _write(self, book: Book, appends: Sequence[Append]) -> list[Recorded]:
         try:
             recorded = book.write(appends, meanwhile=lambda: self._serve_readers(book))
         except Exception as error:  # noqa: BLE001 - whatever it was, nothing was written and every caller must hear of it
-            if len(jobs) > 1 and isinstance(error.__cause__, sqlite3.IntegrityError):
-                return [recorded for job in jobs for recorded in self._write(book, [job])]
-            for job in jobs:
-                job.error = error
+            if len(appends) > 1 and isinstance(error.__cause__, sqlite3.IntegrityError):
+                return [recorded for append in appends for recorded in self._write(book, [append])]
+            for append in appends:
+                append.error = error
             return []
-        for job, append in zip(jobs, appends, strict=True):
-            job.answer, job.error = append, append.error
         self._since_checkpoint += len(recorded)
         return recorded
 
@@ -140,18 +140,20 @@ class Writer:
         waiting: list[Job | None] = []
         while not self._jobs.empty():
             waiting.append(self._jobs.get())
-        readers = [job for job in waiting if job is not None and job.call is not None]
+        readers = [job for job in waiting if isinstance(job, Reading)]
         for job in waiting:
-            if job is None or job.call is None:
+            if not isinstance(job, Reading):
                 self._jobs.put(job)
         _call(book, readers)
         self._answer(readers, [])
 
     def _answer(self, jobs: Sequence[Job], recorded: Sequence[Recorded]) -> None:
         """Tell each event loop once."""
-        for loop in {job.loop for job in jobs}:
+        loops = {job.waiter.get_loop() for job in jobs if job.waiter is not None}
+        for loop in loops:
+            mine = jobs if len(loops) == 1 else [job for job in jobs if job.waiter is not None and job.waiter.get_loop() is loop]
             try:
-                loop.call_soon_threadsafe(self._settle, [job for job in jobs if job.loop is loop], recorded)
+                loop.call_soon_threadsafe(self._settle, mine, recorded)
             except RuntimeError:
                 continue  # that loop is gone, and with it everybody who waited
 
@@ -159,12 +161,13 @@ class Writer:
         if recorded:
             self._on_recorded(recorded)
         for job in jobs:
-            if job.future.done():
+            waiter = job.waiter
+            if waiter is None or waiter.done():
                 continue
             if job.error is None:
-                job.future.set_result(job.answer)
+                waiter.set_result(None)
             else:
-                job.future.set_exception(job.error)
+                waiter.set_exception(job.error)
 
     def _checkpoint(self) -> None:
         """Fold the write-ahead log back on a connection and a thread of its own."""
@@ -175,10 +178,10 @@ class Writer:
         self._checkpointing.start()
 
 
-def _call(book: Book, jobs: Sequence[Job]) -> None:
+def _call(book: Book, jobs: Sequence[Reading]) -> None:
     for job in jobs:
         try:
-            job.answer = job.call(book) if job.call is not None else None
+            job.answer = job.call(book)
         except sqlite3.Error as error:
             job.error = explained(error, str(book.path))
         except Exception as error:  # noqa: BLE001 - it is this caller's
