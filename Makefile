@@ -39,6 +39,11 @@ test: $(STAMPS)/dev $(BUNDLE) chromium ## Run every test: the elements' own, the
 	$(call say,Python’s tests (ARGS=… is passed on to pytest))
 	@$(BIN)/python -m pytest --nothing-left-out --cov --cov-report=term $(ARGS)
 
+.PHONY: coverage
+coverage: $(STAMPS)/dev $(BUNDLE) chromium ## Run Python's tests and ask that the rooms that decide are covered whole, branches included
+	@$(BIN)/python -m pytest -q --cov --cov-report= $(ARGS)
+	@$(BIN)/coverage report --fail-under=100 --include='src/toolwitness/core/*,src/toolwitness/contract/*,src/toolwitness/policy/*,src/toolwitness/presentation/*'
+
 .PHONY: check
 check: $(STAMPS)/dev web/node_modules/.stamp ## Lint, formatting, the stairs between rooms, and types on both sides
 	$(call say,ruff: lint and formatting)
