@@ -28,12 +28,12 @@ def _connect(port: int, count: int) -> dict[int, socket.socket]:
     """Open streams one after the other, each until its first bytes are there."""
     streams: dict[int, socket.socket] = {}
     for _ in range(count):
-        stream = socket.create_connection(("127.0.0.1", port))
+        stream = socket.create_connection(("127.0.0.1", port), timeout=20)
         stream.sendall(_REQUEST)
         streams[stream.fileno()] = stream
     for stream in streams.values():
         got = b""
-        while b"\r\n\r\n" not in got or got.endswith(b"\r\n\r\n"):
+        while not got.partition(b"\r\n\r\n")[2]:
             got += stream.recv(65536)
         stream.settimeout(0)
     return streams
