@@ -157,6 +157,13 @@ def _result_of_record(case: Case, value: object) -> None:
         case.findings.compare(f"{case.prefix}result_of_record/{name}", wanted, actual)
 
 
+def _reclassified(case: Case, value: object) -> None:
+    for name, wanted in members(case, "reclassified", value):
+        document = case.document(name)
+        actual = document["consequence"]["classes"] if document else None
+        case.findings.compare(f"{case.prefix}reclassified/{name}", wanted, actual)
+
+
 def _inputs(case: Case, value: object) -> None:
     for name, wanted in members(case, "inputs", value):
         document = case.document(name)
@@ -252,6 +259,7 @@ CHECKS: Final[Mapping[str, Check]] = MappingProxyType({
     "blocked_by": _blocked_by,
     "result_of_record": _result_of_record,
     "inputs": _inputs,
+    "reclassified": _reclassified,
     "flags": _flags,
     "reduce": _reduce,
     "integrity": _integrity,
