@@ -23,6 +23,7 @@ from toolwitness.runtime.local import LocalRuntime
 from toolwitness.runtime.recovery import name_of_process
 from toolwitness.runtime.tools import Tool
 from toolwitness.service import again, answer, cancel, close, dispatch, inputs, propose, reconcile, record, submit, sweep, waive_child
+from toolwitness.service.messages import tool_messages
 from toolwitness.service.workplace import Receipt, Workplace, read
 
 if TYPE_CHECKING:
@@ -351,6 +352,21 @@ class Desk:
             UnknownId: nothing is recorded under this id.
         """
         return (await read(self.place, invocation_id)).record
+
+    async def tool_messages(
+        self, task: TaskHandle | str, format: str = "openai", *, only: Sequence[str] | None = None  # noqa: A002 - the word for it
+    ) -> list[dict[str, Any]]:  # fmt: skip  # a signature in three lines
+        """Close every call of a task truthfully for the model's next turn: what each came to, or how it stands, as its provider takes it.
+
+        ``format`` is ``openai`` (Chat Completions), ``openai-responses``, ``anthropic``, ``pydantic-ai`` or ``langchain``; the answer is a
+        list of plain messages in that SDK's wire shape. ``only`` names the calls of one turn, by the provider's ids or ours: each of them
+        is answered, in this order, even one of which nothing is recorded. Without it: all with a provider's id, or all where none has one.
+
+        Raises:
+            InvalidInput: there is no such format.
+            UnknownId: nothing is recorded under the task's id, or under one of ours in ``only``.
+        """
+        return await tool_messages(self.place, task if isinstance(task, str) else task.id, form=format, only=only)
 
     async def observe(self, drafts: Sequence[Draft], *, by: Actor | str) -> Sequence[Recorded]:
         """Record observations of a registered source; what its source may not say is kept as refused."""

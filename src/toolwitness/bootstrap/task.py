@@ -19,7 +19,7 @@ from toolwitness.service.submit import submit
 if TYPE_CHECKING:
     from toolwitness.bootstrap.desk import Desk
 
-_OURS: Final = frozenset({"purpose", "depends_on", "required", "source_request", "proposer", "inputs"})
+_OURS: Final = frozenset({"purpose", "depends_on", "required", "source_request", "proposer", "inputs", "provider_call_id"})
 """What ``call`` takes for itself; an input of the same name goes into ``inputs``, or nobody could tell which is meant."""
 
 
@@ -87,16 +87,19 @@ class TaskHandle:
     def call(
         self, tool: Callable[..., Any] | str, *, purpose: str = "", depends_on: Sequence[Call | CallOutcome | str] = (),
         required: str = "yes", source_request: str = "", proposer: str = "application", inputs: Mapping[str, Any] | None = None,
-        **more_inputs: Any,
+        provider_call_id: str = "", **more_inputs: Any,
     ) -> Call:  # fmt: skip  # a signature in four lines
         """Propose a call of ``tool`` with its inputs, submit it, and give a ``Call`` to await.
 
         Inputs are given by keyword, or in ``inputs`` where a parameter of the tool is called as one of ours. They may carry provenance
         (``from_result``, ``from_user``); without it they read ``unrecorded``. ``depends_on`` names calls that must be resolved first; until
         then it stays proposed. ``required="no"`` lets the task be complete without it. A call made inside the body of another call of this
-        task points to it as its parent.
+        task points to it as its parent. ``provider_call_id`` is the id that the model's provider gave the call; its
+        result goes back under it (``desk.tool_messages``).
         """
-        facts = {"purpose": purpose, "required": required, "source_request": source_request, "proposer": proposer}
+        facts: dict[str, Any] = {"purpose": purpose, "required": required, "source_request": source_request, "proposer": proposer}
+        if provider_call_id:
+            facts["correlation"] = ({"source": "provider", "provider_call_id": provider_call_id},)
         return self._begin(tool, inputs or {}, more_inputs, depends_on, facts)
 
     def synthesis(

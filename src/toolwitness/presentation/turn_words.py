@@ -211,7 +211,7 @@ def world(reading: Reading) -> Iterator[str]:
     if record.commitment is not None and told is not Told.SUCCEEDED:
         yield f"It passed its point of no return at {token(record.commitment.at)}: {_ended(line(record.commitment.data['boundary']))}"
     if record.state in TERMINAL and told not in {Told.SUCCEEDED, Told.ANSWERED} and (known := _WORLD[record.reconciliation]):
-        yield known
+        yield known.replace("it may have had its effect", "more than this may have happened") if record.effects else known
     for settled in record.reconciliations:
         detail = f": {reading.plain(settled.data['detail'])}" if settled.data.get("detail") else ""
         reference = f" (reference {line(settled.data['reference'])})" if settled.data.get("reference") else ""

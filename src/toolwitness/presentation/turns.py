@@ -5,6 +5,7 @@ result, with how it ended, or with how it stands. Attempts that people made of o
 the model itself made again is a call of its own.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -147,7 +148,8 @@ def _text(reading: Reading, besides: Sequence[str]) -> str:
     gave, output = ([], words.answer_text(reading)) if told is Told.ANSWERED else words.partial(reading)
     if told is Told.ANSWERED:
         gave = ["The answer:" if output else "The answer itself is not recorded."]
-    said = words.plain_times(" ".join([words.lead(reading), *known, *gave]))
+    lead = re.sub("^It ", "This call ", words.lead(reading))
+    said = words.plain_times(" ".join([lead, *known, *gave]))
     return f"{said}\n\n{output}" if output else said
 
 
