@@ -1,6 +1,7 @@
 """What the house asks of the world, as protocols: a ledger, a runtime, a clock, ids, an authorizer, a mapping, a verifier.
 
-A room that needs one of these takes it as an argument; ``bootstrap`` decides which one it gets.
+A room that needs one of these takes it as an argument; ``bootstrap`` decides which one it gets. The authorizer's port is policy's own
+(``policy/authorization.py``), since rules ask it; it is named here beside the others.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -12,7 +13,13 @@ from toolwitness.core.evidence import Event
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import State
 from toolwitness.core.task import TaskRecord
-from toolwitness.core.verdicts import Actor, PolicyVerdict, Verdict
+from toolwitness.core.verdicts import Verdict
+from toolwitness.policy.authorization import AuthorizationRequest, Authorizer
+
+__all__ = [
+    "AuthorizationRequest", "Authorizer", "Clock", "Deciding", "Draft", "EventMapping", "Ids", "Ledger", "Listener", "Problem", "Recorded",
+    "Runtime", "StateRow", "TaskView", "Verifier",
+]  # fmt: skip  # names in lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,14 +168,6 @@ class Ids(Protocol):
 
     def new(self, prefix: str) -> str:
         """Give a new id ``<prefix>_<26 characters>``, later ones sorting after earlier ones."""
-        ...
-
-
-class Authorizer(Protocol):
-    """Who may do what. The port is narrow so that an engine of another kind fits behind it."""
-
-    def judge(self, actor: Actor | None, action: str, record: InvocationRecord, *, eligible: Sequence[str]) -> PolicyVerdict:
-        """Allow or refuse, with the rule and the reason."""
         ...
 
 

@@ -5,7 +5,7 @@ version, the deadline and those who may answer. An answer that does not fit all 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, cast
@@ -15,10 +15,11 @@ from toolwitness.core.record import Approval, InvocationRecord
 from toolwitness.core.states import TERMINAL
 from toolwitness.core.strict_json import loads_strict
 from toolwitness.core.verdicts import Actor, PolicyVerdict
+from toolwitness.policy.authorization import Authority, eligible_for
 from toolwitness.policy.consequences import CONSEQUENCES
 from toolwitness.policy.deadlines import Standing, after, standing
 from toolwitness.policy.rules import Rule, judge
-from toolwitness.policy.tool_policy import ToolPolicy, objection_to
+from toolwitness.policy.tool_policy import ToolPolicy
 
 
 class Decision(StrEnum):
@@ -98,6 +99,7 @@ class _Case:
     approval_id: str
     inputs_digest: str
     now: datetime
+    authority: Authority
 
     @property
     def request(self) -> Approval | None:
@@ -122,6 +124,7 @@ def judge_decision(
     approval_id: str,
     now: datetime,
     inputs_digest: str = "",
+    authority: Authority | None = None,
 ) -> PolicyVerdict:
     """Judge one answer (``approve`` or ``deny``) to one approval request at ``now``.
 
@@ -140,11 +143,14 @@ def judge_decision(
         approval_id=approval_id,
         inputs_digest=inputs_digest,
         now=now,
+        authority=authority or Authority(),
     )
     answer = case.request.answer if case.request else None
     facts = {"winner": {"kind": answer.kind, "actor": answer.actor, "at": answer.at, "ref": str(answer.ref)}} if answer else {}
     who = actor.id if actor else "nobody"
-    return judge(_RULES, case, allowed_by="eligible", reason=f"{who} may {decision} {approval_id}", facts=facts)
+    verdict = judge(_RULES, case, allowed_by="eligible", reason=f"{who} may {decision} {approval_id}", facts=facts)
+    # The authorizer's own rule is the one to name.
+    return replace(verdict, rule=_authorized(case).rule) if verdict.rule == "eligible" and not verdict.allowed else verdict
 
 
 CLIENT: Final = "client"
@@ -202,11 +208,14 @@ def _same_attempt(case: _Case) -> str:
     return f"it was asked for attempt {bound}, and this is attempt {case.record.attempt}"
 
 
+def _authorized(case: _Case) -> PolicyVerdict:
+    eligible = eligible_for(case.asked.data, case.policy)
+    return case.authority.judge(case.record, case.policy, case.actor, action=case.decision, now=case.now, eligible=eligible)
+
+
 def _eligible(case: _Case) -> str:
-    bound = case.asked.data.get("eligible")
-    eligible = tuple(str(entry) for entry in bound) if bound else case.policy.eligible
-    proposer = str(case.record.proposal.get("proposer") or "")
-    return objection_to(cast("Actor", case.actor), eligible, proposer=proposer)
+    verdict = _authorized(case)
+    return "" if verdict.allowed else verdict.reason
 
 
 def _readable_deadline(case: _Case) -> str:

@@ -5,7 +5,7 @@ that is on is a command that would be accepted, and a button that is off says wh
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
@@ -15,6 +15,7 @@ from toolwitness.core.states import BEFORE_DISPATCH, EXECUTING, TERMINAL, Reconc
 from toolwitness.core.task import Records, TaskRecord, required_lineages
 from toolwitness.core.verdicts import Actor, Control, PolicyVerdict
 from toolwitness.policy.approvals import Decision, judge_decision, objection_to_actor, objection_to_channel
+from toolwitness.policy.authorization import Authority
 from toolwitness.policy.consequences import CancelUntil
 from toolwitness.policy.retry import body_may_run, expired_approval, judge_resubmission, judge_retry, judge_reversal
 from toolwitness.policy.rules import Rule, judge
@@ -36,6 +37,7 @@ class Moment:
     """The id of the latest attempt of this lineage, where the caller knows its task."""
     route: str = ""
     blocked_by: tuple[str, ...] = ()
+    authority: Authority = field(default_factory=Authority)
 
 
 def judge_action(
@@ -48,6 +50,7 @@ def judge_action(
     latest_attempt: str = "",
     route: str = "",
     blocked_by: Sequence[str] = (),
+    authority: Authority | None = None,
 ) -> PolicyVerdict:
     """Judge whether ``actor`` may do ``action`` to ``record`` at ``now``; an action nobody knows is refused."""
     moment = Moment(
@@ -58,6 +61,7 @@ def judge_action(
         latest_attempt=latest_attempt,
         route=route,
         blocked_by=tuple(blocked_by),
+        authority=authority or Authority(),
     )
     return _judge(moment, action)
 
@@ -70,6 +74,7 @@ def permitted_actions(
     *,
     latest_attempt: str = "",
     blocked_by: Sequence[str] = (),
+    authority: Authority | None = None,
 ) -> tuple[Control, ...]:
     """Give every control that the moment offers ``actor``, on or off, each off one with its reason."""
     moment = Moment(
@@ -79,6 +84,7 @@ def permitted_actions(
         now=now,
         latest_attempt=latest_attempt,
         blocked_by=tuple(blocked_by),
+        authority=authority or Authority(),
     )
     controls: list[Control] = []
     for action in _offered(record):
@@ -172,11 +178,17 @@ def _judge(moment: Moment, action: str) -> PolicyVerdict:
     if action in tuple(Decision):
         approval = moment.record.open_approval or moment.record.approval
         wanted = approval.id if approval else ""
-        return judge_decision(moment.record, moment.policy, moment.actor, action=action, approval_id=wanted, now=moment.now)
+        return judge_decision(
+            moment.record, moment.policy, moment.actor, action=action, approval_id=wanted, now=moment.now, authority=moment.authority
+        )
     rules = _RULES.get(action)
     if rules is None:
         return PolicyVerdict(allowed=False, rule="unknown-action", reason=f"there is no action {action!r}")
     verdict = judge((_PRESENTED, _ACTOR, *rules), moment, allowed_by=f"may-{action}", reason="policy allows it")
+    if verdict.allowed:
+        authorized = moment.authority.judge(moment.record, moment.policy, moment.actor, action=action, now=moment.now)
+        if not authorized.allowed:
+            return authorized
     again = _AGAIN.get(action)
     if verdict.allowed and again is not None:
         return again(moment.record, moment.policy, moment.now)

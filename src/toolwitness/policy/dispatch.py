@@ -9,7 +9,9 @@ from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, Deadline
 from toolwitness.core.times import parse_rfc3339
 from toolwitness.core.verdicts import PolicyVerdict
+from toolwitness.policy.authorization import Authority
 from toolwitness.policy.deadlines import Standing, after, standing
+from toolwitness.policy.grants import Cover
 from toolwitness.policy.retry import objection_to_repeat
 from toolwitness.policy.rules import Rule, judge
 from toolwitness.policy.tool_policy import ToolPolicy
@@ -25,29 +27,43 @@ class _Case:
     blocked_by: tuple[str, ...] = ()
     approval_id: str = ""
     """The approval under which a runtime says that it dispatches; empty where it names none."""
+    cover: Cover | None = None
+    """The use of a standing grant that stands in an approval's place."""
+    granter: PolicyVerdict | None = None
+    """What the authorizer says now of whoever granted the approval."""
 
 
 def judge_dispatch(
     record: InvocationRecord, policy: ToolPolicy, now: datetime, *, earlier: InvocationRecord | None = None, blocked_by: Sequence[str] = (),
-    approval_id: str = "",
+    approval_id: str = "", cover: Cover | None = None,
 ) -> PolicyVerdict:  # fmt: skip  # a signature in three lines
     """Judge whether ``record`` may be dispatched at ``now``.
 
     ``earlier`` is the attempt before it; ``blocked_by`` names what it waits for in its task; ``approval_id`` is the approval that a runtime
-    claims to dispatch under, which must be one of this call's own.
+    claims to dispatch under, which must be one of this call's own; ``cover`` is the use of a standing grant in an approval's place.
     """
-    allowed_by, reason = _authority(record, policy)
-    case = _Case(record, policy, now, earlier, tuple(blocked_by), approval_id)
+    allowed_by, reason = _authority(record, policy, cover)
+    case = _Case(record, policy, now, earlier, tuple(blocked_by), approval_id, cover)
     return judge(_RULES, case, allowed_by=allowed_by, reason=reason, facts={"policy_version": policy.version})
 
 
 def judge_claim(
-    record: InvocationRecord, policy: ToolPolicy, now: datetime, *, earlier: InvocationRecord | None = None
-) -> PolicyVerdict:
-    """Judge whether the permit of ``record`` may be claimed at ``now``: permitted on record, and still right (R6)."""
-    case = _Case(record, policy, now, earlier)
-    allowed_by, reason = _authority(record, policy)
-    return judge((Rule("not-permitted", _permitted), *_RULES), case, allowed_by=allowed_by, reason=reason)
+    record: InvocationRecord, policy: ToolPolicy, now: datetime, *, earlier: InvocationRecord | None = None,
+    authority: Authority | None = None, cover: Cover | None = None,
+) -> PolicyVerdict:  # fmt: skip  # a signature in three lines
+    """Judge whether the permit of ``record`` may be claimed at ``now``: permitted on record, and still right (R6).
+
+    Whoever approved must still be somebody who may, as ``authority`` knows it, and a standing grant must still stand.
+    """
+    granter = authority.judge_grant(record, policy, now) if authority else None
+    case = _Case(record, policy, now, earlier, cover=cover, granter=granter)
+    allowed_by, reason = _authority(record, policy, cover)
+    rules = (Rule("not-permitted", _permitted), *_RULES, Rule("authority-revoked", _granter_stands))
+    return judge(rules, case, allowed_by=allowed_by, reason=reason)
+
+
+def _granter_stands(case: _Case) -> str:
+    return case.granter.reason if case.granter is not None and not case.granter.allowed else ""
 
 
 def _permitted(case: _Case) -> str:
@@ -57,11 +73,13 @@ def _permitted(case: _Case) -> str:
     return f"dispatch was refused: {permission.get('reason')}" if permission.get("refused") else ""
 
 
-def _authority(record: InvocationRecord, policy: ToolPolicy) -> tuple[str, str]:
+def _authority(record: InvocationRecord, policy: ToolPolicy, cover: Cover | None) -> tuple[str, str]:
     """Name the authority under which an allowed dispatch happens."""
     answer = record.approval.answer if record.approval else None
     if record.approval is not None and answer is not None:
         return "approved", f"approval {record.approval.id} was {answer.kind} by {answer.actor}"
+    if cover is not None:
+        return "standing-grant", cover.reason
     if policy.standing_authorization:
         return "standing-authorization", policy.standing_authorization
     return "no-confirmation-needed", "no class of this tool and no rule of its policy asks for a confirmation"
@@ -117,7 +135,7 @@ def _inputs_settled(case: _Case) -> str:
 
 def _approved(case: _Case) -> str:
     record = case.record
-    if record.granted or (record.approval is None and not case.policy.requires_approval):
+    if record.granted or (record.approval is None and (case.cover is not None or not case.policy.requires_approval)):
         return ""
     if record.approval is None:
         return "an approval is required and none has been asked for"
@@ -174,6 +192,7 @@ _RULES: Final[tuple[Rule[_Case], ...]] = (
     Rule("inputs-unresolved", _inputs_settled),
     Rule("approval-of-another", _own_approval),
     Rule("approval-outdated", _same_question),
+    Rule("standing-grant", lambda case: case.cover.objection if case.cover else ""),
     Rule("approval-missing", _approved),
     Rule("approval-bound", _bound),
     Rule("approval-lapsed", _grant_fresh),

@@ -60,7 +60,9 @@ async def _again(place: Workplace, invocation_id: str, kind: Kind, action: str, 
         act = make_draft(place, record, kind, said_by(actor, **extra), owner=Owner.USER, once_key=f"again:{record.id}")
         latest = latest_attempts(situation.view.records).get(root_of(record, situation.view.records))
         newest = latest.id if latest else record.id
-        verdict = judge_action(record, situation.policy, actor, action=action, now=situation.now, latest_attempt=newest)
+        verdict = judge_action(
+            record, situation.policy, actor, action=action, now=situation.now, latest_attempt=newest, authority=situation.authority
+        )  # fmt: skip  # one call
         require(verdict, act)
         proposal = _next_proposal(record, raw, actor, kind, act.event.ref)
         next_one = proposal_draft(
@@ -112,7 +114,7 @@ async def reverse(place: Workplace, invocation_id: str, *, actor: Actor, reason:
         record = situation.record
         facts = said_by(actor, new_invocation=new_id, reason=reason or None, request_id=request_id or None)
         act = make_draft(place, record, Kind.REVERSAL_REQUESTED, facts, owner=Owner.USER, once_key=f"reverse:{record.id}")
-        require(judge_action(record, situation.policy, actor, action="reverse", now=situation.now), act)
+        require(judge_action(record, situation.policy, actor, action="reverse", now=situation.now, authority=situation.authority), act)
         inverse = situation.policy.inverse
         proposal = Proposal(
             tool=inverse.tool if inverse else "", inputs=raw, source_request=f"reversal of {record.id} by {actor.id}", proposer=actor.id,
@@ -138,7 +140,7 @@ async def request_approval_again(place: Workplace, invocation_id: str, *, actor:
 
     def plan(_before: Situation, raw: bytes) -> Decide:
         def decide(now: Situation) -> list[Draft]:
-            require(judge_action(now.record, now.policy, actor, action="request_approval_again", now=now.now))
+            require(judge_action(now.record, now.policy, actor, action="request_approval_again", now=now.now, authority=now.authority))
             return [approval_draft(place, now, raw)]
 
         return decide
@@ -161,7 +163,10 @@ async def choose_route(
         act = make_draft(
             place, situation.record, Kind.ROUTE_CHOSEN, facts, owner=Owner.USER, once_key=f"answer:{waiting.id}" if waiting else ""
         )
-        require(judge_action(situation.record, situation.policy, actor, action="choose_route", now=situation.now, route=route), act)
+        verdict = judge_action(
+            situation.record, situation.policy, actor, action="choose_route", now=situation.now, route=route, authority=situation.authority
+        )  # fmt: skip  # one call
+        require(verdict, act)
         if situation.record.state in TERMINAL:
             return [act]  # what has ended is not closed a second time
         return [act, closure_draft(place, situation, ClosureKind.WITHDRAWN, actor, reason or f"chose: {route}", caused_by=act)]

@@ -8,6 +8,7 @@ from toolwitness.core.states import ClosureKind, Owner
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.approvals import judge_decision
 from toolwitness.ports import Draft
+from toolwitness.service.covering import charged, charged_facts, judge_money, never
 from toolwitness.service.submit import permission_facts
 from toolwitness.service.workplace import Receipt, Refusal, Situation, Workplace, carry_out, dispatched, make_draft, require, said_by
 
@@ -23,16 +24,22 @@ async def approve(
     Raises:
         NotPermitted: not theirs to approve, already answered, expired, or made on other inputs; the refusal is on record.
     """
+    raw, standing = await charged(place, invocation_id, actor=actor, approval_id=approval_id, inputs_digest=inputs_digest)
 
     def decide(situation: Situation) -> list[Draft]:
         act, wanted = _act(place, situation, Kind.GRANTED, actor, approval_id, inputs_digest, reason, request_id)
         verdict = judge_decision(
-            situation.record, situation.policy, actor, action="approve", approval_id=wanted, inputs_digest=inputs_digest, now=situation.now
+            situation.record, situation.policy, actor, action="approve", approval_id=wanted, inputs_digest=inputs_digest, now=situation.now,
+            authority=situation.authority,
         )
         require(verdict, act, remedy="Look at the card again: it shows what can still be decided.")
         if dispatched(situation.record):
             return [act]  # asked for in the middle of a run: what goes on has been permitted long ago
-        facts = permission_facts(situation, rule="approved", reason=f"approved by {actor.id}")
+        money = judge_money(place, situation, raw, standing)
+        if never(money):
+            facts = {"rule": money.rule, "reason": money.reason, "policy_version": situation.policy.version}
+            return [act, make_draft(place, situation.record, Kind.REFUSED, facts, caused_by=[act.event.ref])]
+        facts = permission_facts(situation, rule="approved", reason=f"approved by {actor.id}") | charged_facts(situation, raw, None)
         return [act, make_draft(place, situation.record, Kind.PERMITTED, facts, caused_by=[act.event.ref])]
 
     return await carry_out(place, invocation_id, decide)
@@ -50,7 +57,8 @@ async def deny(
     def decide(situation: Situation) -> list[Draft]:
         act, wanted = _act(place, situation, Kind.DENIED, actor, approval_id, "", reason, request_id)
         verdict = judge_decision(
-            situation.record, situation.policy, actor, action="deny", approval_id=wanted, inputs_digest="", now=situation.now
+            situation.record, situation.policy, actor, action="deny", approval_id=wanted, inputs_digest="", now=situation.now,
+            authority=situation.authority,
         )
         require(verdict, act)
         if dispatched(situation.record):

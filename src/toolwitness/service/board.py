@@ -17,6 +17,7 @@ from toolwitness.core.states import State
 from toolwitness.core.task import TaskSummary, summarize
 from toolwitness.core.task_record import TaskRecord
 from toolwitness.core.verdicts import Actor, Control
+from toolwitness.policy.authorization import Authority
 from toolwitness.policy.consequences import missing_evidence
 from toolwitness.policy.controls import permitted_actions, task_actions
 from toolwitness.policy.retry import judge_retry
@@ -58,6 +59,7 @@ class Board:
         self.sequence = 0
         """The task sequence up to which everything was read."""
         self._place = place
+        self._authority = Authority()
         self._task_id = task_id
         self._position = 0
         self._events: dict[str, list[Recorded]] = {}
@@ -103,6 +105,7 @@ class Board:
         view = await self._place.ledger.task(self._task_id)
         if view is None:
             raise UnknownId(f"No task {self._task_id!r} is recorded.", field="taskId", remedy="List what is there with `toolwitness show`.")
+        self._authority = await self._place.authority_in(tenant_of(view.task, view.records))
         if view.sequence <= self.sequence:
             return
         news = [r for r in await self._place.ledger.read(task_id=self._task_id, after=self._position) if r.task_sequence <= view.sequence]
@@ -209,7 +212,7 @@ class Board:
         latest = self._latest.get(self._roots.get(name, name))
         return permitted_actions(
             self.records[name], self._policies[name], actor, self._place.now(), latest_attempt=latest.id if latest else name,
-            blocked_by=self._blocked.get(name, ()),
+            blocked_by=self._blocked.get(name, ()), authority=self._authority,
         )  # fmt: skip  # facts in lines
 
     async def _read_values(self, events: Sequence[Recorded]) -> dict[str, bytes]:

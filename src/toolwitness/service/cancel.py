@@ -33,5 +33,8 @@ def cancellation_draft(
     """
     facts = said_by(actor, scope=scope, reason=reason or None, request_id=request_id or None)
     act = make_draft(place, situation.record, Kind.CANCEL_REQUESTED, facts, owner=Owner.USER)
-    require(judge_action(situation.record, situation.policy, actor, action="request_cancellation", now=situation.now), act)
+    verdict = judge_action(
+        situation.record, situation.policy, actor, action="request_cancellation", now=situation.now, authority=situation.authority
+    )  # fmt: skip  # one call
+    require(verdict, act)
     return act

@@ -49,7 +49,7 @@ def _closing(place: Workplace, situation: Situation, closure: ClosureKind, actor
     facts = said_by(actor, reason=reason or None, request_id=request_id or None)
     key = f"answer:{waiting.id}" if waiting else ""
     act = make_draft(place, situation.record, kind, facts, owner=Owner.USER, once_key=key)
-    require(judge_action(situation.record, situation.policy, actor, action=action, now=situation.now), act)
+    require(judge_action(situation.record, situation.policy, actor, action=action, now=situation.now, authority=situation.authority), act)
     return [act, closure_draft(place, situation, closure, actor, reason, caused_by=act, approval_id=waiting.id if waiting else "")]
 
 

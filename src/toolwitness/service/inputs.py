@@ -70,7 +70,7 @@ async def _replace(
         def decide(situation: Situation) -> list[Draft]:
             record = situation.record
             act = make_draft(place, record, kind, facts, owner=Owner.USER, values={"inputs": raw})
-            require(judge_action(record, situation.policy, actor, action=action, now=situation.now), act)
+            require(judge_action(record, situation.policy, actor, action=action, now=situation.now, authority=situation.authority), act)
             if dispatched(record):
                 answered = {"checked_by": "whoever asked for it in the middle of the run", "inputs_digest": "as supplied"}
                 return [act, make_draft(place, record, Kind.INPUTS_ACCEPTED, answered, caused_by=[act.event.ref])]

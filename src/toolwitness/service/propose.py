@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from toolwitness.core.errors import InvalidInput
+from toolwitness.core.errors import InvalidInput, NotPermitted
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.lineage import latest_attempts
@@ -13,6 +13,7 @@ from toolwitness.policy.retry import objection_to_repeat, same_purpose
 from toolwitness.policy.tool_policy import ToolPolicy
 from toolwitness.policy.written import write_policy
 from toolwitness.ports import Draft, Recorded, TaskView
+from toolwitness.service.register import of_tenant, register_id
 from toolwitness.service.workplace import Workplace
 
 RUNTIME: Final = "toolwitness:runtime"
@@ -174,3 +175,19 @@ async def _linked(place: Workplace, view: TaskView, proposal: Proposal, policy: 
 
 
 _WITHOUT_SUCCESS: Final = TERMINAL - {State.SUCCEEDED}
+
+
+async def open_register(place: Workplace, tenant: str) -> str:
+    """Give the id of the tenant's register, opening it where it is not there yet.
+
+    Raises:
+        NotPermitted: a task of another tenant's stands in its place.
+    """
+    task_id = register_id(tenant)
+    view = await place.ledger.task(task_id)
+    if view is None or not view.task.purpose:
+        await open_task(place, "What stands for every task of this tenant", tenant=tenant, task_id=task_id)
+        view = await place.ledger.task(task_id)
+    if view is None or of_tenant(view, tenant) is None:
+        raise NotPermitted("Another tenant's task stands in the register's place.", rule="register", remedy="Ask whoever runs the ledger.")
+    return task_id

@@ -21,7 +21,8 @@ async def reconcile(
         raise InvalidInput("The conclusion is empty.", field="conclusion", remedy="Say what the provider's side shows, in one sentence.")
 
     def decide(situation: Situation) -> list[Draft]:
-        require(judge_action(situation.record, situation.policy, actor, action="reconcile", now=situation.now))
+        authority, now = situation.authority, situation.now
+        require(judge_action(situation.record, situation.policy, actor, action="reconcile", now=now, authority=authority))
         facts = {"conclusion": conclusion, "by": actor.id, "detail": detail or None, "reference": reference or None}
         return [make_draft(place, situation.record, Kind.RECONCILED, facts)]
 

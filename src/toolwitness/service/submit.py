@@ -14,6 +14,7 @@ from toolwitness.policy.controls import judge_action
 from toolwitness.policy.deadlines import after
 from toolwitness.policy.dispatch import judge_dispatch
 from toolwitness.ports import Draft
+from toolwitness.service.covering import NOTHING, Covered, charged_facts, covered, judge_money, never
 from toolwitness.service.workplace import (
     Decide,
     InputProblem,
@@ -36,27 +37,32 @@ async def submit(place: Workplace, invocation_id: str, *, actor: Actor | None = 
     Raises:
         NotPermitted: it is not this actor's to submit, or another runtime holds the call, which is then not ours to dispatch.
     """
+    standing = await covered(place, invocation_id, next_step)
 
     def plan(before: Situation, raw: bytes) -> Decide:
-        checker = place.checkers.get(before.record.tool)
-        problems = list(checker(raw)) if checker else None
+        problems = problems_of(place, before.record.tool, raw)
 
         def decide(situation: Situation) -> list[Draft]:
             blocked = blocked_by(situation.record, situation.view.task, situation.view.records)
             if actor is not None:
                 policy, now = situation.policy, situation.now
-                require(judge_action(situation.record, policy, actor, action="submit", now=now, blocked_by=blocked))
-            return next_step(place, situation, raw, problems)
+                require(judge_action(
+                    situation.record, policy, actor, action="submit", now=now, blocked_by=blocked, authority=situation.authority
+                ))  # fmt: skip  # one call
+            return next_step(place, situation, raw, problems, standing)
 
         return decide
 
     return await carry_out_on_inputs(place, invocation_id, plan)
 
 
-def next_step(place: Workplace, situation: Situation, raw_inputs: bytes, problems: Sequence[InputProblem] | None) -> list[Draft]:
+def next_step(
+    place: Workplace, situation: Situation, raw_inputs: bytes, problems: Sequence[InputProblem] | None, standing: Covered = NOTHING
+) -> list[Draft]:
     """Decide what policy records next about a proposal; nothing where it must wait.
 
-    ``problems`` is what the check of the inputs found; ``None`` where nobody in this process can check them.
+    ``problems`` is what the check of the inputs found; ``None`` where nobody in this process can check them. ``standing`` is what was
+    counted for it against a standing grant and the tenant's budget.
 
     Raises:
         Refusal: no policy of ours applies to the call and nobody asked us for an approval: another runtime holds it and may run it at any
@@ -76,13 +82,24 @@ def next_step(place: Workplace, situation: Situation, raw_inputs: bytes, problem
     if blocked_by(record, situation.view.task, situation.view.records):
         return drafts
     earlier = attempt_before(record, situation.view.records)
-    verdict = judge_dispatch(record, situation.policy, situation.now, earlier=earlier)
+    cover = standing.cover_for(situation)
+    verdict = judge_dispatch(record, situation.policy, situation.now, earlier=earlier, cover=cover)
     if verdict.rule == _NOT_SAFE_TO_REPEAT:
         return [*drafts, *_refused(place, situation, verdict)]
-    if situation.policy.requires_approval and not record.granted:
-        return drafts + ([] if record.open_approval else [approval_draft(place, situation, raw_inputs)])
+    money = judge_money(place, situation, raw_inputs, standing)
+    if never(money):
+        return [*drafts, *_refused(place, situation, money)]
+    if ((situation.policy.requires_approval and cover is None) or not money.allowed) and not record.granted:
+        return drafts + ([] if record.open_approval else [approval_draft(place, situation, raw_inputs, beyond=money)])
     kind = Kind.PERMITTED if verdict.allowed else Kind.REFUSED
-    return [*drafts, make_draft(place, record, kind, permission_facts(situation, rule=verdict.rule, reason=verdict.reason))]
+    facts = permission_facts(situation, rule=verdict.rule, reason=verdict.reason) | charged_facts(situation, raw_inputs, cover)
+    return [*drafts, make_draft(place, record, kind, facts)]
+
+
+def problems_of(place: Workplace, tool: str, raw: bytes) -> list[InputProblem] | None:
+    """Say what the check of inputs finds; ``None`` where nobody in this process can check them."""
+    checker = place.checkers.get(tool)
+    return list(checker(raw)) if checker else None
 
 
 _NOT_SAFE_TO_REPEAT: Final = "earlier-outcome-unknown"
@@ -209,10 +226,17 @@ def _dependencies(place: Workplace, situation: Situation) -> list[Draft]:
     return drafts
 
 
-def approval_draft(place: Workplace, situation: Situation, raw_inputs: bytes, *, caused_by: Sequence[str] = ()) -> Draft:
-    """Make an approval request bound to the exact inputs, scope, attempt, policy version and deadline."""
+def approval_draft(
+    place: Workplace, situation: Situation, raw_inputs: bytes, *, caused_by: Sequence[str] = (), beyond: PolicyVerdict | None = None
+) -> Draft:
+    """Make an approval request bound to the exact inputs, scope, attempt, policy version and deadline.
+
+    ``beyond`` is the verdict of a budget that it goes beyond: then that is why somebody is asked, and the sum is in the scope.
+    """
     approval_id = place.ids.new("apr")
     facts = build_request(situation.record, situation.policy, approval_id=approval_id, inputs=raw_inputs, now=situation.now)
+    if beyond is not None and not beyond.allowed:
+        facts |= {"rule": beyond.rule, "scope": f"{facts['scope']}; {beyond.reason}"}
     return make_draft(place, situation.record, Kind.APPROVAL_REQUESTED, facts, caused_by=caused_by)
 
 

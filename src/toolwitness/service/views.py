@@ -12,6 +12,7 @@ from toolwitness.core.lineage import blocked_by, latest_attempts, root_of
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import State
 from toolwitness.core.verdicts import Actor, Control
+from toolwitness.policy.authorization import Authority
 from toolwitness.policy.controls import permitted_actions
 from toolwitness.policy.retry import judge_retry
 from toolwitness.policy.tool_policy import ToolPolicy
@@ -58,12 +59,14 @@ async def require_visible(place: Workplace, invocation_id: str, actor: Actor) ->
     await _seen(place, invocation_id, actor)
 
 
-def controls_for(place: Workplace, view: TaskView, record: InvocationRecord, policy: ToolPolicy, actor: Actor) -> tuple[Control, ...]:
+def controls_for(
+    place: Workplace, view: TaskView, record: InvocationRecord, policy: ToolPolicy, actor: Actor, *, authority: Authority | None = None
+) -> tuple[Control, ...]:
     """Give every control that the moment offers ``actor`` at one invocation."""
     latest = latest_attempts(view.records)
     newest = latest.get(root_of(record, view.records), record)
     blocked = blocked_by(record, view.task, view.records, latest=latest)
-    return permitted_actions(record, policy, actor, place.now(), latest_attempt=newest.id, blocked_by=blocked)
+    return permitted_actions(record, policy, actor, place.now(), latest_attempt=newest.id, blocked_by=blocked, authority=authority)
 
 
 async def _values(place: Workplace, events: Iterable[Recorded]) -> dict[str, bytes]:
@@ -88,7 +91,7 @@ async def _document(place: Workplace, view: TaskView, record: InvocationRecord, 
     policy = await place.policy_of(record)
     recorded = await place.ledger.read(invocation_id=record.id)
     values = {} if policy.redact else await _values(place, recorded)
-    controls = controls_for(place, view, record, policy, actor)
+    controls = controls_for(place, view, record, policy, actor, authority=await place.authority_in(record.tenant))
     return build_invocation_document(record, values=values, verdicts=controls, blocked=blocked_by(record, view.task, view.records))
 
 

@@ -17,10 +17,12 @@ from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import EXECUTING, Owner, State
 from toolwitness.core.times import rfc3339
 from toolwitness.core.verdicts import Actor, PolicyVerdict
+from toolwitness.policy.authorization import Authority, Authorizer, RolesAndTenants
 from toolwitness.policy.files import PolicyFile
 from toolwitness.policy.tool_policy import ToolPolicy, unknown_tool
 from toolwitness.policy.written import read_policy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Recorded, TaskView
+from toolwitness.service.register import Register, register_of
 
 SOURCE: Final = "toolwitness:service"
 """The source of what policy says."""
@@ -63,6 +65,7 @@ class Workplace:
     """Per tool: what is missing from or wrong with these input bytes."""
     file: PolicyFile = field(default_factory=PolicyFile)
     """What the policy file says; the empty one says nothing."""
+    authorizer: Authorizer = field(default_factory=RolesAndTenants)
     _recorded: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     """Policies read back from proposals, by version."""
 
@@ -95,6 +98,14 @@ class Workplace:
                 return unknown_tool(record.tool)  # our file contradicts what it was proposed under
         return self._recorded[version]
 
+    def authority(self, register: Register) -> Authority:
+        """Give the authorizer together with what was taken back."""
+        return Authority(authorizer=self.authorizer, revoked=register.revoked)
+
+    async def authority_in(self, tenant: str) -> Authority:
+        """Read who may decide in a tenant now."""
+        return self.authority(await register_of(self.ledger, tenant))
+
     def now(self) -> datetime:
         """Give the policy's clock (R10)."""
         return self.clock.now()
@@ -112,6 +123,10 @@ class Situation:
     record: InvocationRecord
     policy: ToolPolicy
     now: datetime
+    register: Register = field(default_factory=Register)
+    """What stands in the whole tenant."""
+    authority: Authority = field(default_factory=Authority)
+    """Who may decide, after what was taken back in this tenant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +174,11 @@ async def read(place: Workplace, invocation_id: str) -> Situation:
     if view is None or record is None:
         remedy = "List what is there with `toolwitness show`."
         raise UnknownId(f"No invocation {invocation_id!r} is recorded.", field="invocationId", remedy=remedy)
-    return Situation(view=view, record=record, policy=await place.policy_of(record), now=place.now())
+    register = await register_of(place.ledger, record.tenant)
+    authority = place.authority(register)
+    return Situation(
+        view=view, record=record, policy=await place.policy_of(record), now=place.now(), register=register, authority=authority
+    )  # fmt: skip  # facts in lines
 
 
 Decide = Callable[[Situation], Sequence[Draft]]

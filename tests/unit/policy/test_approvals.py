@@ -218,8 +218,8 @@ def test_the_last_moment_is_in_time_and_the_deadline_itself_is_not() -> None:
 def test_a_clock_without_a_zone_is_a_broken_rule_and_refuses() -> None:
     verdict = judged(waiting(), now=NOW.replace(tzinfo=None))
 
-    assert (verdict.allowed, verdict.rule) == (False, "deadline-unreadable")
-    assert "could not be evaluated" in verdict.reason
+    assert (verdict.allowed, verdict.rule) == (False, "authorizer")
+    assert "could not be found out" in verdict.reason
 
 
 def test_facts_that_cannot_be_understood_refuse() -> None:

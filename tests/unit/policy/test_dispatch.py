@@ -11,6 +11,7 @@ from tests.unit.policy.worlds import CLAIM, DIGEST, NOW, PERMISSION, POLICY, REA
 from toolwitness.core.record import Approval, InvocationRecord
 from toolwitness.core.states import Consequence, Reconciliation, State
 from toolwitness.policy.dispatch import judge_claim, judge_dispatch
+from toolwitness.policy.grants import Cover
 from toolwitness.policy.tool_policy import ToolPolicy
 
 DELETE = ToolPolicy(tool="delete", consequences=(Consequence.DESTRUCTIVE,), commitment_boundary="the row is gone")
@@ -87,6 +88,7 @@ FIRST = record(State.FAILED, id="inv_0", starts=[REF], reconciliation=Reconcilia
 CIRCUMSTANCES: list[tuple[str, dict[str, Any]]] = [
     ("blocked", {"blocked_by": ["inv_7"]}),
     ("earlier-outcome-unknown", {"earlier": FIRST}),
+    ("standing-grant", {"cover": Cover("grt_1", 1, "grant grt_1", "the grant was taken back")}),
     ("approval-of-another", {"approval_id": "apr_of_another"}),
 ]
 
