@@ -12,7 +12,7 @@ def rfc3339(at: datetime) -> str:
     """
     if at.tzinfo is None:
         raise ValueError("a time without a zone cannot be recorded; pass an aware datetime")
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return (at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def parse_rfc3339(text: object) -> datetime | None:

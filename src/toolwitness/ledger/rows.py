@@ -59,6 +59,9 @@ INSERTS: Final = {
 
 def insert(connection: sqlite3.Connection, table: str, rows: Sequence[Row]) -> None:
     """Write rows of ``table``, as many in one statement as go; a row of a task or an invocation replaces what moves in it."""
+    if len(rows) == 1:
+        connection.execute(_insertion(table, 1), rows[0])
+        return
     for start, size in _portions(len(rows)):
         connection.execute(_insertion(table, size), tuple(chain.from_iterable(rows[start : start + size])))
 
@@ -107,6 +110,9 @@ def ref_key(ref: str) -> bytes | None:
 def events_under(connection: sqlite3.Connection, keys: Sequence[tuple[int, str]]) -> dict[tuple[int, str], list[Recorded]]:
     """Give what is recorded under each (source, id), in order; what is not recorded is not in the answer."""
     found: dict[tuple[int, str], list[Recorded]] = {}
+    if len(keys) == 1:
+        rows = connection.execute(f"SELECT {_READ} FROM events WHERE source = ? AND event_id = ? ORDER BY reuse", keys[0]).fetchall()  # noqa: S608 - our own
+        return {keys[0]: [recorded_of(row) for row in rows]} if rows else found
     for start in range(0, len(keys), _LARGEST):
         some = keys[start : start + _LARGEST]
         for row in connection.execute(_lookup(len(some)), tuple(chain.from_iterable(some))):
