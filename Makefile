@@ -81,7 +81,7 @@ reference: $(STAMPS)/dev ## Write the generated parts of the documentation anew
 
 .PHONY: screenshots
 screenshots: $(STAMPS)/dev $(BUNDLE) chromium ## Take the documentation's pictures from the real page, in light and dark
-	@$(BIN)/python scripts/screenshots.py $(ARGS)
+	@$(BIN)/python -m scripts.screenshots $(ARGS)
 
 .PHONY: wheel
 wheel: $(STAMPS)/dev ## Build the wheel and the sdist into dist/

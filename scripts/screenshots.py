@@ -1,28 +1,48 @@
-"""Takes the documentation's pictures from the running demo, as a person would see it, in light and dark."""
+"""Takes the documentation's pictures from the real page: the example's trip, served and clicked, at a fixed time and with fixed ids."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import sys
-from asyncio.subprocess import PIPE, Process
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
-from playwright.async_api import Locator, Page, async_playwright
+from playwright.async_api import BrowserContext, Locator, Page, async_playwright
 
-ROOT = Path(__file__).resolve().parents[1]
-PICTURES = ROOT / "docs" / "img"
-TOOLWITNESS = Path(sys.executable).parent / "toolwitness"
+import toolwitness as tw
+from scripts.pictures import save
+from toolwitness.cli.serve import serving
+from toolwitness.testing.ids import CountedIds
+from tripdesk.trip import ERRANDS, PURPOSE, begin
+from tripdesk.world import World
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PICTURES: Final = ROOT / "docs" / "img"
+START: Final = datetime(2027, 1, 11, 9, 30, tzinfo=UTC)
+"""When the story begins, whenever the pictures are taken."""
 # A browser that starts anywhere and talks to nobody by itself.
-QUIET = [
+QUIET: Final = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip  # one purpose
-PURPOSE = "Book the trip the user chose"
+
+
+class StoryClock:
+    """A clock that starts with the story and goes on as fast as any other."""
+
+    def __init__(self) -> None:
+        """Start now."""
+        self._begun = time.monotonic()
+
+    def now(self) -> datetime:
+        """Give the time of the story."""
+        return START + timedelta(seconds=time.monotonic() - self._begun)
 
 
 def chromium() -> str:
@@ -38,66 +58,96 @@ def chromium() -> str:
 
 
 @asynccontextmanager
-async def demo() -> AsyncIterator[str]:
-    """Run the demo and give its address."""
-    process = await asyncio.create_subprocess_exec(
-        str(TOOLWITNESS), "demo", "--no-open", "--port", "0", "--name", "ada", stdout=PIPE, stderr=PIPE, env={**os.environ, "TZ": "UTC"}
-    )
-    try:
-        yield await address(process)
-    finally:
-        process.terminate()
-        await process.wait()
+async def story(clock: StoryClock) -> AsyncIterator[str]:
+    """Serve the trip and give the address of its page."""
+    ada = tw.Actor(id="os:ada", roles=frozenset({"finance"}), name="Ada", channel="http")
+    desk = tw.open("memory:", clock=clock, ids=CountedIds(), sweep_seconds=0.2)
+    desk.host = "office-1"  # the name of this machine and the number of this process would be others each time
+    async with desk, serving(desk, ada) as at:
+        _, agent = await begin(desk, World(pace=1))
+        try:
+            yield at.url
+        finally:
+            agent.cancel()
 
 
-async def address(process: Process) -> str:
-    """Read the address that the demo prints."""
-    while line := await process.stderr.readline() if process.stderr else b"":
-        if found := re.search(r"http://\S+", line.decode()):
-            return found[0]
-    sys.exit("The demo ended before it printed its address.")
+class Camera:
+    """Takes pictures of a page, in light and dark."""
+
+    def __init__(self, page: Page, reducer: Page) -> None:
+        """Look at ``page``; ``reducer`` is a blank page that makes the files small."""
+        self.page = page
+        self._reducer = reducer
+
+    async def take(self, name: str, what: Locator | None = None) -> None:
+        """Take one picture in light and dark: of an element, or of the window."""
+        for scheme in ("light", "dark"):
+            await self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            await self.page.mouse.move(0, 0)
+            png = await (what.screenshot(animations="disabled") if what else self.page.screenshot(animations="disabled"))
+            path = PICTURES / f"{name}-{scheme}.png"
+            await save(self._reducer, png, path)
+            print(f"{path.relative_to(ROOT)}  {path.stat().st_size // 1024} KiB")
+
+    def card(self, title: str) -> Locator:
+        """Find the card with a title."""
+        return self.page.locator("tool-call-card").filter(has=self.page.locator("[part=title]", has_text=title)).first
 
 
-async def take(page: Page, name: str, what: Locator | None = None) -> None:
-    """Take one picture in light and dark: of an element, or of the window."""
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        path = PICTURES / f"{name}-{scheme}.png"
-        await (what.screenshot(path=path) if what else page.screenshot(path=path))
-        print(path.relative_to(ROOT))
+def chip(place: Locator, word: str) -> Locator:
+    """Find the word for a state on a card."""
+    return place.locator("[part=chip]", has_text=word).first
 
 
-def card(page: Page, title: str) -> Locator:
-    """Find the card with a title."""
-    return page.locator("tool-call-card").filter(has_text=title).first
-
-
-async def tour(page: Page) -> None:
-    """Go through the demo and take every picture at the moment that shows it."""
-    await page.get_by_text(PURPOSE).first.click()
-    await card(page, "Reserve itinerary").get_by_text("Awaiting approval", exact=True).first.wait_for()
-    await card(page, "Search hotels").get_by_text("Failed", exact=True).first.wait_for()
-    await take(page, "task")
-    await take(page, "approval", card(page, "Reserve itinerary"))
-    await take(page, "failed", card(page, "Search hotels"))
-    rail = card(page, "Search trains")
-    await rail.get_by_role("button", name="Request cancellation").click()
-    await rail.get_by_text("Cancelled", exact=True).first.wait_for()
-    await take(page, "cancelled", rail)
+async def tour(camera: Camera) -> None:
+    """Go through the story and take every picture at the moment that shows it."""
+    page = camera.page
+    await page.get_by_role("link", name=PURPOSE).first.click()
+    booking, hotels, trains = camera.card("Reserve itinerary"), camera.card("Search hotels"), camera.card("Search trains")
+    await chip(booking, "Awaiting approval").wait_for()
+    await chip(hotels, "Failed").wait_for()
+    await chip(trains, "Streaming").wait_for()
+    await camera.take("task")
+    await camera.take("approval", booking)
+    await camera.take("failed", hotels)
+    await trains.get_by_role("button", name="Request cancellation").click()
+    await chip(trains, "Cancelled").wait_for()
+    await camera.take("cancelled", trains)
     await page.get_by_role("link", name="Inbox").click()
     await page.locator("tool-inbox tool-call-card").first.wait_for()
-    await take(page, "inbox")
+    await camera.take("inbox")
+
+
+async def look(context: BrowserContext, url: str, folder: Path) -> None:
+    """Take pictures of whole pages in a narrow window and from right to left, for whoever wants to see that nothing breaks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page = await context.new_page()
+    for name, width, direction in (("narrow", 360, "ltr"), ("mirrored", 860, "rtl")):
+        await page.set_viewport_size({"width": width, "height": 1400})
+        for place, purpose in (("trip", PURPOSE), ("errands", ERRANDS)):
+            await page.goto(url.partition("?")[0])
+            await page.get_by_role("link", name=purpose).first.click()
+            await page.locator("tool-call-card").first.wait_for()
+            await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+            await page.screenshot(path=folder / f"{place}-{name}.png", full_page=True)
 
 
 async def main() -> None:
-    """Take all pictures."""
+    """Take all pictures; with a folder as argument, also look at narrow and mirrored pages there."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    async with demo() as url, async_playwright() as playwright:
+    clock = StoryClock()
+    async with story(clock) as url, async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=QUIET)
-        page = await browser.new_page(viewport={"width": 940, "height": 1240}, device_scale_factor=1.5, timezone_id="UTC", locale="en-GB")
+        context = await browser.new_context(
+            viewport={"width": 860, "height": 1120}, device_scale_factor=1.5, timezone_id="UTC", locale="en-GB"
+        )
+        page, reducer = await context.new_page(), await browser.new_page()
         page.set_default_timeout(20_000)
+        await page.clock.install(time=clock.now())
         await page.goto(url)
-        await tour(page)
+        await tour(Camera(page, reducer))
+        if len(sys.argv) > 1:
+            await look(context, url, Path(sys.argv[1]))
         await browser.close()
 
 

@@ -52,7 +52,7 @@ function reasons(controls: readonly Control[], place: "beside" | "below"): Drawn
   }
   if (groups.size === 0) return nothing;
   return html`<ul class="whys ${place}">${[...groups].map(([group, members]) => html`<li id="why-${group}" part="why">
-    <b>${words.off(members.map((control) => control.label).join(", "))}</b>
+    <b dir="auto">${words.off(members.map((control) => control.label).join(", "))}</b>
     <span dir="auto">${members[0]?.why ? prose(members[0].why) : words.offWithoutReason}</span></li>`)}</ul>`;
 }
 
