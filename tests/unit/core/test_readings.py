@@ -262,6 +262,12 @@ def test_success_while_a_cancellation_request_is_unacknowledged_is_success_and_s
     assert Code.COMPLETED_DESPITE_CANCEL in record.findings
 
 
+def test_an_effect_after_the_end_is_a_late_one_whatever_was_requested() -> None:
+    record = record_of(*path_to(State.EXPIRED), event(Kind.CANCEL_REQUESTED), event(Kind.EFFECT))
+    assert Code.LATE_EFFECT in record.findings
+    assert Code.EFFECT_AFTER_CANCEL not in record.findings
+
+
 @pytest.mark.parametrize("silence", [Kind.LOST, Kind.DEADLINE_ELAPSED])
 def test_a_request_that_nobody_may_be_left_to_acknowledge_is_named_until_somebody_does(silence: Kind) -> None:
     asked, silent = event(Kind.CANCEL_REQUESTED), event(silence)
@@ -508,6 +514,12 @@ def test_progress_that_moves_backwards_keeps_the_high_water_mark(back: dict[str,
     assert record.progress is not None
     assert record.progress["percent"] == 60
     assert Code.PROGRESS_REGRESSED in record.findings
+
+
+def test_progress_that_goes_on_is_the_furthest_point() -> None:
+    record = record_of(*path_to(State.RUNNING), event(Kind.PROGRESS, order=1, percent=60), event(Kind.PROGRESS, order=2, percent=60))
+    assert record.progress is not None
+    assert (record.progress["order"], Code.PROGRESS_REGRESSED in record.findings) == (2, False)
 
 
 def test_progress_without_a_number_keeps_the_last_one_and_takes_the_words() -> None:

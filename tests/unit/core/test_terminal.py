@@ -42,7 +42,7 @@ def claims(record: InvocationRecord) -> tuple[object, ...]:
     """What a card says about how the attempt went and ended."""
     return (
         record.state, record.state_refs, tuple(record.moves), record.closure, record.outcome, record.elapsed, record.inputs,
-        record.progress,
+        record.progress, record.lease, record.attempt,
         record.open_parts, record.started_at, record.executor, record.deadlines, record.input_request, record.permission, record.claim,
         [(a.id, a.answer) for a in record.approvals],
     )  # fmt: skip  # one claim after the other
