@@ -136,7 +136,8 @@ def python() -> str:
     names = [f"| `{name}` | {_promise(value)} |" for name, value in sorted(named, key=lambda pair: pair[0].lower())]
     desk = [
         f"| `{name}` | {_promise(value)} |"
-        for name, value in vars(toolwitness.Desk).items()
+        for one in toolwitness.Desk.__mro__[:-1]
+        for name, value in vars(one).items()
         if not name.startswith("_") and _promise(value)
     ]
     return "\n".join([

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from toolwitness.bootstrap.policy_file import load_policy
+from toolwitness.bootstrap.standing import StandingDesk
 from toolwitness.bootstrap.task import TaskHandle
 from toolwitness.bootstrap.world import SystemClock, TimeOrderedIds
 from toolwitness.core.errors import InvalidInput, UnknownId
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.verdicts import Actor, PolicyVerdict
-from toolwitness.policy.files import PolicyFile
+from toolwitness.policy.authorization import Authorizer, RolesAndTenants
+from toolwitness.policy.files import PolicyFile, roles_of
 from toolwitness.policy.tool_policy import CancelSupport, Inverse, RetryPolicy, ToolPolicy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Problem, Recorded
 from toolwitness.runtime.body import executor_of
@@ -65,8 +67,8 @@ def open_ledger(url: str, *, clock: Clock) -> Ledger:
 def open(url: str = "calls.db", *, clock: Clock | None = None, ids: Ids | None = None, **options: Any) -> "Desk":  # noqa: A001 - toolwitness.open reads as what it does
     """Open a desk on a ledger: ``"calls.db"`` for a SQLite file, ``"memory:"`` for tests.
 
-    ``options`` are those of ``Desk``: ``tenant``, ``concurrency``, ``sweep_seconds``, ``patience_seconds``, ``policy``. Of the ledger
-    nothing is read or written before the first use.
+    ``options`` are those of ``Desk``: ``tenant``, ``concurrency``, ``sweep_seconds``, ``patience_seconds``, ``policy``,
+    ``authorizer``. Of the ledger nothing is read or written before the first use.
 
     Raises:
         InvalidInput: the URL names nothing that can be opened here, or the policy file cannot be understood.
@@ -75,24 +77,25 @@ def open(url: str = "calls.db", *, clock: Clock | None = None, ids: Ids | None =
     return Desk(open_ledger(url, clock=clock), clock=clock, ids=ids or TimeOrderedIds(), **options)
 
 
-class Desk:
+class Desk(StandingDesk):
     """One desk in one process. Several processes may open desks on one ledger."""
 
     def __init__(
         self, ledger: Ledger, *, clock: Clock, ids: Ids, tenant: str = "", concurrency: int | None = None, sweep_seconds: float = 1.0,
-        patience_seconds: float = 5.0, policy: Path | str | PolicyFile = "",
+        patience_seconds: float = 5.0, policy: Path | str | PolicyFile = "", authorizer: Authorizer | None = None,
     ) -> None:  # fmt: skip  # a signature in three lines
         """Put the rooms together around a ledger.
 
         ``tenant`` marks what this desk opens; ``concurrency`` limits how many bodies run at once; ``sweep_seconds`` is how often deadlines
         are looked at; ``patience_seconds`` is how long a ledger that cannot be written is waited for before callers are told;
-        ``policy`` is a policy file, whose answers and those at each tool count together, the stricter ones.
+        ``policy`` is a policy file, whose answers and those at each tool count together, the stricter ones;
+        ``authorizer`` says who may decide, in the place of roles and tenants.
 
         Raises:
             InvalidInput: the policy file cannot be read or understood.
         """
         file = policy if isinstance(policy, PolicyFile) else load_policy(policy) if policy else PolicyFile()
-        self.place = Workplace(ledger=ledger, clock=clock, ids=ids, file=file)
+        self.place = Workplace(ledger=ledger, clock=clock, ids=ids, file=file, authorizer=authorizer or RolesAndTenants(file))
         self.host = name_of_process()
         self.tenant = tenant
         self.register = record.Register()
@@ -392,8 +395,10 @@ class Desk:
         return create_app(self.place, self.register, authenticate=authenticate, secret=secret.encode(), start=self.start)
 
     def _actor(self, by: Actor | str) -> Actor:
-        """Take an actor, or the bare id of one of this desk's tenant who holds no roles."""
-        return by if isinstance(by, Actor) else Actor(id=by, tenant=self.tenant)
+        """Take an actor, or the bare id of one of this desk's tenant, who holds the roles that the policy file gives."""
+        if isinstance(by, Actor):
+            return by
+        return Actor(id=by, roles=roles_of(self.place.file, by, self.place.now()), tenant=self.tenant)
 
 
 def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
