@@ -37,13 +37,20 @@ async def request_dispatch(
         record, situation.policy, situation.now, earlier=attempt_before(record, situation.view.records), approval_id=approval_id,
         blocked_by=blocked_by(record, situation.view.task, situation.view.records) if record.state in BEFORE_DISPATCH else (),
     )  # fmt: skip  # facts in lines
-    if not verdict.allowed:
+    if not verdict.allowed and not _may_be_covered(situation, verdict):
         return await _refuse(place, situation, verdict, source, worker, approval_id)
     await submit(place, invocation_id)
     claimed = await claim(place, invocation_id, source=source, worker=worker)
     if isinstance(claimed, PolicyVerdict):
         return await _refuse(place, await read(place, invocation_id), claimed, source, worker, approval_id)
     return claimed
+
+
+def _may_be_covered(situation: Situation, verdict: PolicyVerdict) -> bool:
+    """Tell whether only an approval is missing that nobody has asked for, and a standing grant may be in its place."""
+    record = situation.record
+    standing = record.permission is not None or situation.view.task.grants or situation.register.grants
+    return verdict.rule == "approval-missing" and record.approval is None and bool(standing)
 
 
 def _same(one: bytes, other: bytes) -> bool:

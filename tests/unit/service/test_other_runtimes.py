@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 import pytest
 
@@ -13,6 +14,7 @@ from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Consequence, Owner, Reconciliation, State
 from toolwitness.core.verdicts import PolicyVerdict, Verdict
 from toolwitness.ledger.memory import MemoryLedger
+from toolwitness.policy.grants import Terms
 from toolwitness.policy.tool_policy import Idempotency, RetryPolicy, ToolPolicy
 from toolwitness.ports import Draft, Recorded
 from toolwitness.service.answer import answer_together
@@ -20,11 +22,13 @@ from toolwitness.service.dispatch import request_dispatch
 from toolwitness.service.inputs import rewrite_inputs
 from toolwitness.service.propose import Proposal, open_task, propose
 from toolwitness.service.record import Registration
+from toolwitness.service.standing import grant
 from toolwitness.testing.clock import FakeClock
 from toolwitness.testing.ids import CountedIds
 
 ANN = tw.Actor(id="ann", roles=frozenset({"finance"}))
 PAY = ToolPolicy(tool="pay", consequences=(Consequence.FINANCIAL,), approvers=("role:finance",), retry=RetryPolicy(attempts=3))
+POST = ToolPolicy(tool="post", consequences=(Consequence.EXTERNALLY_VISIBLE,), approvers=("role:finance",))
 LOOK = ToolPolicy(tool="look", consequences=(Consequence.READ_ONLY,))
 
 
@@ -117,6 +121,18 @@ async def test_what_waits_for_another_call_is_refused_as_blocked(house: House) -
 async def test_equal_inputs_in_another_order_are_the_same_inputs(house: House) -> None:
     one = await house.approved()
     assert isinstance(await house.asks(one, inputs=b'{"idempotency_key":"k-1", "order":"A17"}'), Recorded)
+
+
+async def test_a_standing_grant_covers_a_dispatch_for_which_nobody_has_asked_an_approval(house: House) -> None:
+    house.desk.declare_policy(POST)
+    terms = Terms(tool="post", expires_at=house.desk.place.now() + timedelta(seconds=60), count=2)
+    await grant(house.desk.place, terms, actor=ANN)
+    one, two = await house.proposed("post", b'{"text":"a"}'), await house.proposed("post", b'{"text":"b"}')
+    await house.desk.submit(two)
+    three = await house.proposed("post", b'{"text":"c"}')
+    answers = [await house.asks(call) for call in (one, two, three)]
+    assert [isinstance(answer, Recorded) for answer in answers] == [True, True, False]
+    assert (await house.record(three)).open_approval is not None
 
 
 async def test_other_inputs_than_the_approved_ones_are_not_dispatched_and_asked_about_anew(house: House) -> None:
