@@ -24,7 +24,21 @@ from toolwitness.runtime.encoding import to_json
 from toolwitness.runtime.local import LocalRuntime
 from toolwitness.runtime.recovery import name_of_process
 from toolwitness.runtime.tools import Tool
-from toolwitness.service import again, answer, cancel, close, dispatch, inputs, propose, reconcile, record, submit, sweep, waive_child
+from toolwitness.service import (
+    again,
+    answer,
+    cancel,
+    close,
+    dispatch,
+    exchange,
+    inputs,
+    propose,
+    reconcile,
+    record,
+    submit,
+    sweep,
+    waive_child,
+)
 from toolwitness.service.messages import tool_messages
 from toolwitness.service.workplace import Receipt, Workplace, read
 
@@ -297,9 +311,12 @@ class Desk(StandingDesk):
         """Supply inputs that were asked for. Raises as ``approve`` does."""
         return await inputs.supply_input(self.place, invocation_id, actor=self._actor(by), fields=_as_json(fields))
 
-    async def edit_inputs(self, invocation_id: str, fields: Mapping[str, Any], *, by: Actor | str) -> Receipt:
-        """Change inputs before dispatch; an approval of the old ones is invalidated. Raises as ``approve`` does."""
-        return await inputs.edit_inputs(self.place, invocation_id, actor=self._actor(by), fields=_as_json(fields))
+    async def edit_inputs(self, invocation_id: str, fields: Mapping[str, Any], *, by: Actor | str, tool: str = "") -> Receipt:
+        """Change inputs before dispatch; an approval of the old ones is invalidated. Raises as ``approve`` does.
+
+        Where ``tool`` is another one, ``fields`` are all of its inputs: the call is withdrawn and the new one proposed under its policy.
+        """
+        return await exchange.edit_call(self.place, invocation_id, actor=self._actor(by), fields=_as_json(fields), tool=tool)
 
     async def retry(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
         """Propose the next attempt; the receipt's record is the new one. Raises as ``approve`` does."""

@@ -1,13 +1,14 @@
 """The actions of the API and the commands behind them: one line an action."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.verdicts import Actor
-from toolwitness.service import again, answer, cancel, close, inputs, reconcile, submit, waive_child
+from toolwitness.service import again, answer, cancel, close, exchange, inputs, reconcile, submit, waive_child
+from toolwitness.service.together import MOST
 from toolwitness.service.workplace import Receipt, Workplace, read
 
 
@@ -20,8 +21,31 @@ class ActionBody(BaseModel):
     approval_id: str = Field(default="", alias="approvalId", max_length=200)
     inputs_digest: str = Field(default="", alias="inputsDigest", max_length=200)
     request_id: str = Field(default="", alias="requestId", max_length=200)
+    tool: str = Field(default="", max_length=200)
+    """The tool that an edit names, where it is another one than the call's."""
     fields: dict[str, Any] = Field(default_factory=dict)
     """Inputs by name, or the fields of a form: ``route``, ``conclusion``, ``reference``."""
+
+
+class DecisionBody(BaseModel):
+    """One answer of a submission."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    invocation_id: str = Field(alias="invocationId", min_length=1, max_length=200)
+    answer: Literal["approve", "deny"]
+    approval_id: str = Field(default="", alias="approvalId", max_length=200)
+    inputs_digest: str = Field(default="", alias="inputsDigest", max_length=200)
+    reason: str = Field(default="", max_length=500)
+    request_id: str = Field(default="", alias="requestId", max_length=200)
+
+
+class DecisionsBody(BaseModel):
+    """Several answers in one submission; each call is decided by itself."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    decisions: list[DecisionBody] = Field(min_length=1, max_length=MOST)
 
 
 Command = Callable[[Workplace, str, Actor, ActionBody], Awaitable[Receipt]]
@@ -57,7 +81,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "withdraw": lambda p, i, a, b: close.withdraw(p, i, actor=a, **_said(b)),
     "submit": _submit,
     "supply_input": lambda p, i, a, b: inputs.supply_input(p, i, actor=a, fields=_inputs(b), **_said(b)),
-    "edit_inputs": lambda p, i, a, b: inputs.edit_inputs(p, i, actor=a, fields=_inputs(b), **_said(b)),
+    "edit_inputs": lambda p, i, a, b: exchange.edit_call(p, i, actor=a, fields=_inputs(b), tool=b.tool, **_said(b)),
     "choose_route": lambda p, i, a, b: again.choose_route(p, i, actor=a, route=str(b.fields.get("route") or ""), **_said(b)),
     "request_cancellation": lambda p, i, a, b: cancel.request_cancellation(p, i, actor=a, **_said(b)),
     "retry": lambda p, i, a, b: again.retry(p, i, actor=a, **_said(b)),

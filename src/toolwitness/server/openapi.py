@@ -9,7 +9,7 @@ from starlette.responses import Response
 from toolwitness.contract.schemas import schema
 from toolwitness.core.states import State
 from toolwitness.core.verdicts import Verdict
-from toolwitness.server.actions import COMMANDS, ActionBody
+from toolwitness.server.actions import COMMANDS, ActionBody, DecisionsBody
 from toolwitness.server.answers import Json, Reader
 
 Schema = dict[str, Any]
@@ -59,6 +59,10 @@ _SHAPES: Final[dict[str, Schema]] = {
         "What was recorded, and the document after it: of the new invocation where the action made one.",
         accepted={"const": True}, recorded=_many(_TEXT), document=_ref("Invocation"),
     ),
+    "Decided": _thing(
+        "What became of each answer, in the order of the submission; `problem` where it was not accepted.",
+        decisions=_many(_thing("", invocationId=_TEXT, answer=_TEXT, accepted={"type": "boolean"}, recorded=_many(_TEXT))),
+    ),
     "Answered": _thing(
         "What became of each observation, in the order of the batch.",
         events=_many(_thing("", id=_TEXT, source=_TEXT, verdict={"enum": [str(v) for v in Verdict]}, reason=_TEXT, ref=_TEXT)),
@@ -75,11 +79,13 @@ _GIVES: Final[dict[str, tuple[str, Schema]]] = {
     "read_events": ("The evidence.", _thing("", events=_many(_ref("Event")))),
     "list_approvals": (_EITHER, {"anyOf": [_thing("", approvals=_many(_ref("Invocation"))), _ref("Inbox")]}),
     "act": ("It is recorded.", _ref("Accepted")),
+    "decide": ("Each answer's result.", _ref("Decided")),
     "record_events": ("Each observation's verdict.", _ref("Answered")),
     "record_receipts": ("Each receipt's verdict.", _ref("Answered")),
 }
 _TAKES: Final[dict[str, Schema]] = {
     "act": _ref("ActionBody"),
+    "decide": _ref("DecisionsBody"),
     "record_events": {"anyOf": [_ref("Event"), _many(_ref("Event"))]},
     "record_receipts": {"anyOf": [_ref("Event"), _many(_ref("Event"))]},
 }
@@ -108,6 +114,7 @@ def describe(api: FastAPI) -> Schema:
     """Give the OpenAPI 3.1 document."""
     document = get_openapi(title="toolwitness", version="1", routes=api.routes, description="What your users see is what happened.")
     schemas: dict[str, Schema] = {**_SHAPES, "ActionBody": ActionBody.model_json_schema(by_alias=True)}
+    schemas |= _components("DecisionsBody", DecisionsBody.model_json_schema(by_alias=True))
     for name, published in (("Invocation", "contract"), ("Task", "task"), ("Event", "event")):
         schemas |= _components(name, schema(published))
     document["components"] = {

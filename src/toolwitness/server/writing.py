@@ -1,6 +1,8 @@
 """The routes that record something: decisions of people, and observations of registered sources."""
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from fastapi import FastAPI, Request
 from pydantic import ValidationError
@@ -8,17 +10,19 @@ from starlette.responses import Response
 
 from toolwitness.contract.parse import parse_events
 from toolwitness.contract.problems import from_validation
-from toolwitness.core.errors import InvalidInput
+from toolwitness.core.errors import InvalidInput, ToolwitnessError
 from toolwitness.core.evidence import Kind
 from toolwitness.core.strict_json import loads_strict
 from toolwitness.core.verdicts import Actor
 from toolwitness.ports import Draft, Recorded
-from toolwitness.server.actions import ActionBody, perform
+from toolwitness.server.actions import ActionBody, DecisionsBody, perform
 from toolwitness.server.answers import Id, Json, Writer
 from toolwitness.server.body import json_body
+from toolwitness.server.problems import as_problem
 from toolwitness.server.repeats import Repeats
 from toolwitness.service import views
 from toolwitness.service.record import Register, record_observations
+from toolwitness.service.together import Answered, Result, decide_together
 from toolwitness.service.workplace import Workplace
 
 
@@ -34,6 +38,11 @@ def add(api: FastAPI, place: Workplace, register: Register) -> None:
         receipt = await repeats.once(actor, invocation_id, action, body.request_id, command)
         document = await views.document(place, receipt.record.id, actor)
         return Json({"accepted": True, "recorded": [str(r.event.ref) for r in receipt.recorded], "document": document})
+
+    @api.post("/api/decisions", summary="Decide: several answers, each call by itself", operation_id="decide")
+    async def decide(request: Request, actor: Writer) -> Response:
+        said = read_decisions(await json_body(request))
+        return Json({"decisions": await decide_for(place, said, actor)})
 
     async def observe(raw: bytes, actor: Actor, only: str = "") -> Response:
         drafts = [Draft(event=parsed.event, values=parsed.values) for parsed in parse_events(raw)]
@@ -51,6 +60,41 @@ def add(api: FastAPI, place: Workplace, register: Register) -> None:
     @api.post("/api/receipts", summary="Record what a person was really shown", operation_id="record_receipts")
     async def record_receipts(request: Request, actor: Writer) -> Response:
         return await observe(await json_body(request), actor, only=Kind.CARD_RENDERED)
+
+
+async def decide_for(place: Workplace, said: Sequence[Answered], actor: Actor) -> list[dict[str, Any]]:
+    """Decide what the actor may see, and say of each answer what came of it; what is not visible is not there."""
+    unseen: dict[int, ToolwitnessError] = {}
+    for number, one in enumerate(said):
+        try:
+            await views.require_visible(place, one.invocation_id, actor)
+        except ToolwitnessError as error:
+            unseen[number] = error
+    seen = [one for number, one in enumerate(said) if number not in unseen]
+    decided = iter(await decide_together(place, seen, actor=actor) if seen else ())
+    results = [Result(said=one, error=unseen[number]) if number in unseen else next(decided) for number, one in enumerate(said)]
+    return [await _result(place, result, actor) for result in results]
+
+
+async def _result(place: Workplace, result: Result, actor: Actor) -> dict[str, Any]:
+    plain: dict[str, Any] = {"invocationId": result.said.invocation_id, "answer": result.said.answer, "accepted": result.error is None}
+    if result.receipt is not None:
+        document = await views.document(place, result.said.invocation_id, actor)
+        return plain | {"recorded": [str(r.event.ref) for r in result.receipt.recorded], "document": document}
+    return plain | {"recorded": [], "problem": loads_strict(bytes(as_problem(result.error or ToolwitnessError("")).body))}
+
+
+def read_decisions(raw: bytes) -> list[Answered]:
+    """Read the body of a submission, strictly.
+
+    Raises:
+        InvalidInput: not JSON, ambiguous JSON, or a field that is not known or not of its type; ``facts['field']`` names it.
+    """
+    try:
+        body = DecisionsBody.model_validate(loads_strict(raw))
+    except ValidationError as error:
+        raise from_validation(error, "body") from None
+    return [Answered(**one.model_dump()) for one in body.decisions]
 
 
 def _verdict(one: Recorded) -> dict[str, str]:

@@ -68,7 +68,7 @@ async def _again(place: Workplace, invocation_id: str, kind: Kind, action: str, 
         next_one = proposal_draft(
             place, record.task_id, proposal, tenant=record.tenant, invocation_id=new_id, policy=situation.policy
         )  # fmt: skip  # one call
-        return [act, next_one, *_moved_dependencies(place, situation, new_id, act)]
+        return [act, next_one, *moved_dependencies(place, situation, new_id, act)]
 
     receipt = await carry_out(place, invocation_id, decide)
     after = await submit(place, new_id)
@@ -88,7 +88,7 @@ def _next_proposal(record: InvocationRecord, raw: bytes, actor: Actor, kind: Kin
     )  # fmt: skip  # facts in lines
 
 
-def _moved_dependencies(place: Workplace, situation: Situation, new_id: str, act: Draft) -> list[Draft]:
+def moved_dependencies(place: Workplace, situation: Situation, new_id: str, act: Draft) -> list[Draft]:
     """Record, for every call that waits for the old attempt, that it now waits for the new one."""
     old = situation.record.id
     drafts: list[Draft] = []
