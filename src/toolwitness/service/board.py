@@ -31,6 +31,7 @@ from toolwitness.service.workplace import Workplace
 Document = dict[str, Any]
 _KEPT_VALUE: Final = 64 * 1024
 _KEPT_BYTES: Final = 8 * 1024 * 1024
+_AT_A_TIME: Final = 16
 
 
 def complete(record: InvocationRecord) -> InvocationRecord:
@@ -176,7 +177,8 @@ class Board:
 
     async def changes(self, actor: Actor, since: int) -> list[tuple[str, Document]]:
         """Draw what changed at or after the event ``since`` of the task: (event name, document)."""
-        drawn = [("card", await self.card(name, actor)) for name, at in self._changed.items() if at >= since]
+        changed = [name for name, at in self._changed.items() if at >= since]
+        drawn = [("card", card) for card in await self._cards(changed, actor)]
         if self._head_changed >= since:
             drawn.append(("task", await self.head(actor)))
         drawn.append(("row", cards.task_row(self.task, self.records, summary=self._summary)))
@@ -184,8 +186,17 @@ class Board:
 
     async def whole(self, actor: Actor) -> Document:
         """Draw the task and all its cards."""
-        drawn = [await self.card(name, actor) for name in self._order]
+        drawn = await self._cards(list(self._order), actor)
         return {**await self.head(actor), "cards": drawn}
+
+    async def _cards(self, names: Sequence[str], actor: Actor) -> list[Document]:
+        """Draw cards; between some and some, others on the loop have their turn."""
+        drawn: list[Document] = []
+        for number, name in enumerate(names, 1):
+            drawn.append(await self.card(name, actor))
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
+        return drawn
 
     async def head(self, actor: Actor) -> Document:
         """Draw what stands above the cards."""

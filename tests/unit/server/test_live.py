@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -480,3 +481,35 @@ async def test_the_same_client_may_watch_and_act_on_what_is_told_later():
             await (await house.of("ann")).post("/api/events", json=[said])
             card = await ann.until("card", lambda c: c["id"] == booking.ended)
             assert "late" in str(card)
+
+
+async def test_a_server_with_open_streams_stops_when_it_is_told_to(tmp_path: Path):
+    code = f"""
+import uvicorn
+from fastapi import FastAPI
+import toolwitness as tw
+outer = FastAPI()
+outer.mount("/toolcalls", tw.open({str(tmp_path / "calls.db")!r}).asgi(authenticate=lambda _: tw.Actor(id="ann")))
+uvicorn.run(outer, port=0, log_level="info")
+"""
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    port = 0
+    while not port and (line := (await process.stderr.readline()).decode()):
+        port = int(line.rpartition(":")[2].split()[0]) if "running on" in line else 0
+    try:
+        async with (
+            httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as client,
+            client.stream("GET", "/toolcalls/api/stream") as stream,
+        ):
+            lines = stream.aiter_lines()
+            assert (await anext(lines)).startswith("retry:")
+            process.send_signal(signal.SIGINT)
+            rest = [line async for line in lines]
+            assert [line for line in rest if line and not line.startswith("id:")] == [], "the stream ends, and is not cut off"
+        async with asyncio.timeout(10):
+            await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
