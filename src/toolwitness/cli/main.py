@@ -33,6 +33,9 @@ COMMANDS: Final = MappingProxyType({
     "deny": Place(module="decide", says="Deny the request that waits at invocation ID."),
     "cancel": Place(module="decide", says="Request the cancellation of invocation ID alone."),
     "retry": Place(module="decide", says="Propose the next attempt of the failed invocation ID."),
+    "grants": Place(
+        module="grants", says="List, give or take back standing grants: permission beforehand, with a scope, a limit and an end."
+    ),
     "policy": Place(module="policy", says="Check a policy file, or explain what policy says of a tool."),
     "verify": Place(module="inspect", says="Recompute the whole record from its events and say whether it agrees."),
     "replay": Place(module="replay", says="Replay a framework's recorded stream and show what it really evidenced."),

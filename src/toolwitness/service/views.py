@@ -21,6 +21,7 @@ from toolwitness.presentation import cards
 from toolwitness.presentation.reading import needed_values
 from toolwitness.service.board import complete, tenant_of
 from toolwitness.service.boards import Boards, no_invocation, no_task
+from toolwitness.service.register import is_register
 from toolwitness.service.workplace import Workplace
 
 Document = dict[str, Any]
@@ -106,7 +107,7 @@ async def task_document(place: Workplace, task_id: str, actor: Actor) -> Documen
 async def task_documents(place: Workplace, actor: Actor) -> list[Document]:
     """Give the documents of every task that the actor sees, the oldest first."""
     ids = await place.ledger.tasks(tenant=actor.tenant, limit=10_000)
-    return [await task_document(place, task_id, actor) for task_id in sorted(ids)]
+    return [await task_document(place, task_id, actor) for task_id in sorted(ids) if not is_register(task_id)]
 
 
 async def invocation_documents(place: Workplace, actor: Actor) -> list[Document]:
@@ -141,7 +142,8 @@ async def _not_retryable(place: Workplace, view: TaskView) -> list[str]:
 
 async def task_rows(place: Workplace, actor: Actor) -> list[Document]:
     """Give the lines of the list of tasks, the most recently touched first."""
-    views = [await _visible(place, task_id, actor) for task_id in await place.ledger.tasks(tenant=actor.tenant)]
+    ids = await place.ledger.tasks(tenant=actor.tenant)
+    views = [await _visible(place, task_id, actor) for task_id in ids if not is_register(task_id)]
     return [cards.task_row(view.task, view.records, not_retryable=await _not_retryable(place, view)) for view in views]
 
 

@@ -11,6 +11,7 @@ from tests.unit.bootstrap.desks import ANN, EVE, a_desk, kinds
 from toolwitness.core.evidence import Kind
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.policy.files import read_policy_file
+from toolwitness.service import views
 from toolwitness.service.claim import claim
 from toolwitness.service.propose import Proposal, propose
 from toolwitness.service.register import register_id
@@ -345,3 +346,11 @@ async def test_an_answer_that_is_neither_yes_nor_no_is_no_decision() -> None:
         results = await desk.decide([{"invocation_id": call, "answer": "always"}], by="ann")
         assert results[0].error is not None
         assert (await desk.record(call)).open_approval is not None
+
+
+async def test_a_register_is_no_task_that_anybody_is_shown_among_their_own() -> None:
+    async with a_desk(policy=FILE) as desk:
+        await desk.grant("post", by="ann", seconds=60, count=1)
+        assert await desk.ledger.task(register_id("")) is not None
+        assert await views.task_rows(desk.place, ANN) == await views.task_documents(desk.place, ANN) == []
+        assert await desk.verify() == []
