@@ -26,6 +26,7 @@ from toolwitness.ports import Recorded
 from toolwitness.presentation import cards
 from toolwitness.presentation.reading import needed_values
 from toolwitness.presentation.words import DECISIONS
+from toolwitness.service.register import is_register
 from toolwitness.service.workplace import Workplace
 
 Document = dict[str, Any]
@@ -181,7 +182,8 @@ class Board:
         drawn = [("card", card) for card in await self._cards(changed, actor)]
         if self._head_changed >= since:
             drawn.append(("task", await self.head(actor)))
-        drawn.append(("row", cards.task_row(self.task, self.records, summary=self._summary)))
+        if not is_register(self._task_id):
+            drawn.append(("row", cards.task_row(self.task, self.records, summary=self._summary)))
         return drawn
 
     async def whole(self, actor: Actor) -> Document:
