@@ -118,8 +118,8 @@ def _still_eligible(asked: _Asked) -> str:
 
     Whoever is named by id stays eligible when a role is gone, and not when all of their authority is.
     """
-    if _eligible(asked, frozenset(asked.request.principal["roles"])):
-        return ""  # they never were: that is the reason to name
+    if "eligible" not in asked.request.context or _eligible(asked, frozenset(asked.request.principal["roles"])):
+        return ""  # it is no answer to a request, or they never were eligible: that is then the reason to name
     return asked.held.why if asked.held.whole or _eligible(asked, asked.held.roles) else ""
 
 

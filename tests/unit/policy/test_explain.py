@@ -36,6 +36,8 @@ def test_an_approval_is_offered_to_who_may_give_it() -> None:
         ({}, "an approval is good for", "60 seconds"),
         ({}, "a standing grant", "never: it is confirmed each time"),
         ({}, "who approves", "role:approver"),
+        ({"consequences": ["read-only"], "approvers": ["user:a"]}, "an approval", "before dispatch"),
+        ({"consequences": ["externally-visible"], "standing_authorization": "m"}, "an approval", "not asked: m"),
     ],
 )
 def test_each_answer_is_worded_for_a_person(fields: dict[str, Any], question: str, answer: str) -> None:
