@@ -665,6 +665,16 @@ def test_work_of_which_no_start_was_recorded_shows_that_gap(kind: Kind) -> None:
     assert Code.ACCEPTANCE_NOT_RECORDED not in record.findings
 
 
+@pytest.mark.parametrize("closing", [event(Kind.CLOSED), event(Kind.DEADLINE_ELAPSED)], ids=["closed", "expired"])
+def test_an_end_before_dispatch_lacks_no_step(closing: Event) -> None:
+    assert record_of(governed(), closing).findings == {}
+
+
+def test_the_reason_of_a_move_names_its_row_where_the_lifecycle_does_not_expect_it() -> None:
+    assert judge(in_state(State.QUEUED), event(Kind.STARTED)).reason == ""
+    assert judge(in_state(State.PROPOSED), event(Kind.STARTED)).reason == "gap: proposed-started-policy_unobserved"
+
+
 def test_a_live_lease_is_as_good_as_a_start() -> None:
     record = record_of(*path_to(State.QUEUED), event(Kind.HEARTBEAT), event(Kind.OUTPUT))
     assert Code.START_NOT_RECORDED not in record.findings
