@@ -7,6 +7,7 @@ written; after that the book reads what the others appended and folds on.
 import contextlib
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 from toolwitness.core.times import rfc3339
 from toolwitness.ledger.cache import Cache
-from toolwitness.ledger.connection import Synchronous, explained, open_writer, patiently
+from toolwitness.ledger.connection import Synchronous, explained, is_busy, open_writer, patiently
 from toolwitness.ledger.judging import replay
 from toolwitness.ledger.rows import later_events, load
 from toolwitness.ledger.transaction import Append, Transaction
@@ -40,6 +41,8 @@ class Book:
         self.cache = Cache()
         self.shared = False
         """Whether another process wrote since the last transaction of this one."""
+        self.commit_seconds = 0.002
+        """How long a commit takes lately, the slow ones among them."""
         self._now = now
         self._busy_seconds = busy_seconds
         self._sources: dict[str, int] = {}
@@ -92,11 +95,31 @@ class Book:
             patiently(self._begin, seconds=self._busy_seconds, what=str(self.path), between=meanwhile)
         except sqlite3.Error as error:
             raise explained(error, str(self.path)) from error
+        return self._carry_out(appends)
+
+    def write_at_once(self, appends: Sequence[Append]) -> list[Recorded] | None:
+        """Do what ``write`` does, unless the file or the book is in use; then nothing is done, and ``None`` says so.
+
+        Raises:
+            ToolwitnessError: nothing of all this was written.
+        """
+        if not self.lock.acquire(blocking=False):
+            return None
+        try:
+            self._begin_with_lock()
+        except sqlite3.Error as error:
+            if is_busy(error):
+                return None
+            raise explained(error, str(self.path)) from error
+        return self._carry_out(appends)
+
+    def _carry_out(self, appends: Sequence[Append]) -> list[Recorded]:
+        """Judge, write and commit in the transaction that has begun, and let go of the lock."""
         try:
             self.refresh()
             transaction = Transaction(self.connection, self.cache, self._sources, position=self._head, recorded_time=rfc3339(self._now()))
             transaction.run(appends)
-            self.connection.execute("COMMIT" if transaction.entries else "ROLLBACK")
+            self._end("COMMIT" if transaction.entries else "ROLLBACK")
             transaction.publish()
             self._head += len(transaction.entries)
         except BaseException as error:
@@ -108,6 +131,13 @@ class Book:
             return transaction.recorded
         finally:
             self.lock.release()
+
+    def _end(self, how: str) -> None:
+        """End the transaction, and note how long that took: at once where it took longer than lately, little by little where less."""
+        begun = time.perf_counter()
+        self.connection.execute(how)
+        took = time.perf_counter() - begun
+        self.commit_seconds = max(took, 0.9 * self.commit_seconds + 0.1 * took)
 
     def refresh(self) -> None:
         """Bring what is remembered up to what others have written; inside a transaction, and the lock is held."""
@@ -132,6 +162,10 @@ class Book:
     def _begin(self) -> None:
         """Take the lock and the file; on failure neither is held."""
         self.lock.acquire()
+        self._begin_with_lock()
+
+    def _begin_with_lock(self) -> None:
+        """Take the file; on failure the lock is let go."""
         try:
             self.connection.execute("BEGIN IMMEDIATE")
         except BaseException:

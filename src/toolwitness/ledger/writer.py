@@ -1,6 +1,9 @@
-"""The thread that writes: it takes what callers have left for it since the last commit, commits it together, and answers each of them.
+"""How appends come to the file: those of one turn of the event loop together, on a thread that writes; one that is all alone, at once.
 
-One hop there and one back, whatever the number of callers: a queue that needs no Python lock, and one call into the event loop a batch.
+The thread takes what callers have left since the last commit, commits it together, and answers each of them: one hop there and one back,
+whatever the number of callers. Where nobody shares a commit, the two hops cost as much as half a flush; so a single append is written from
+the event loop itself, if the file is free and its commits take less than a millisecond lately. A disk that becomes slow holds the loop
+for that one commit, and the thread has the next ones.
 """
 
 import asyncio
@@ -20,8 +23,12 @@ from toolwitness.ports import Recorded
 
 _MOST_IN_ONE_COMMIT: Final = 256
 _IDLE_SECONDS: Final = 1.0
-_CHECKPOINT_EVERY: Final = 4_000
-"""Events after which the write-ahead log is folded back although nobody is idle; well below what the writer itself would wait for."""
+_CHECKPOINT_EVERY: Final = 1_500
+"""Pages, as far as we can tell, after which the write-ahead log is folded back although nobody is idle; well below what the writer itself
+would wait for."""
+_PAGES_A_COMMIT, _EVENTS_A_PAGE = 4, 2
+_BRIEF_SECONDS: Final = 0.001
+"""How long a commit may hold up the event loop."""
 _COURTESY_SECONDS: Final = 0.000_4
 """How long a writer steps back before its next commit when another process is writing too."""
 
@@ -47,7 +54,12 @@ class Writer:
         self._open_book = open_book
         self._path = path
         self._on_recorded = on_recorded
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._turn: list[Job] = []
+        """What was left in this turn of the event loop."""
+        self._outstanding = 0
+        """How many jobs of the event loop the thread has not answered."""
         self._thread: threading.Thread | None = None
         self._since_checkpoint = 0
         self._checkpointing: threading.Thread | None = None
@@ -56,12 +68,48 @@ class Writer:
 
     def submit(self, job: Job) -> "asyncio.Future[None]":
         """Leave a job for the thread, and give what tells when it is done; the job then holds its answer."""
-        waiter = job.waiter = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        waiter = job.waiter = loop.create_future()
+        if loop is not self._loop:
+            if self._loop is not None and not self._loop.is_closed():
+                self._leave([job])  # a guest from another loop
+                return waiter
+            self._loop, self._turn, self._outstanding = loop, [], 0
+        if not self._turn:
+            loop.call_soon(self._end_turn)
+        self._turn.append(job)
+        return waiter
+
+    def _end_turn(self) -> None:
+        """Write what was left in this turn if it is one append alone, else leave it for the thread."""
+        turn, self._turn = self._turn, []
+        if not turn or (len(turn) == 1 and not self._outstanding and self._write_here(turn[0])):
+            return
+        self._outstanding += len(turn)
+        self._leave(turn)
+
+    def _leave(self, jobs: list[Job]) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="toolwitness-ledger", daemon=True)
             self._thread.start()
-        self._jobs.put(job)
-        return waiter
+        self._jobs.put(jobs)
+
+    def _write_here(self, job: Job) -> bool:
+        """Write one append on the event loop, if that can be done at once; tell whether it was."""
+        book = self.book
+        if book is None or not isinstance(job, Append) or book.shared or book.commit_seconds > _BRIEF_SECONDS:
+            return False
+        try:
+            recorded = book.write_at_once((job,))
+        except Exception as error:  # noqa: BLE001 - whatever it was, nothing was written and the caller must hear of it
+            job.error, recorded = error, []
+        if recorded is None:
+            return False
+        self._settle((job,), recorded)
+        self._count(recorded)
+        if self._since_checkpoint >= _CHECKPOINT_EVERY:
+            self._checkpoint()
+        return True
 
     @property
     def idle(self) -> bool:
@@ -70,6 +118,7 @@ class Writer:
 
     async def stop(self) -> None:
         """Do what was left, close the file, and end the thread."""
+        self._end_turn()
         if self._thread is not None:
             self._jobs.put(None)
             await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
@@ -96,7 +145,7 @@ class Writer:
             return [], True
         batch: list[Job] = []
         while first is not None:
-            batch.append(first)
+            batch += first
             if len(batch) >= _MOST_IN_ONE_COMMIT or self._jobs.empty():
                 return batch, True
             first = self._jobs.get()
@@ -132,18 +181,23 @@ class Writer:
             for append in appends:
                 append.error = error
             return []
-        self._since_checkpoint += len(recorded)
+        self._count(recorded)
         return recorded
+
+    def _count(self, recorded: Sequence[Recorded]) -> None:
+        self._since_checkpoint += _PAGES_A_COMMIT + len(recorded) // _EVENTS_A_PAGE
 
     def _serve_readers(self, book: Book) -> None:
         """Answer those who only read while another process keeps the writer waiting."""
-        waiting: list[Job | None] = []
+        readers: list[Reading] = []
+        left: list[list[Job] | None] = []
         while not self._jobs.empty():
-            waiting.append(self._jobs.get())
-        readers = [job for job in waiting if isinstance(job, Reading)]
-        for job in waiting:
-            if not isinstance(job, Reading):
-                self._jobs.put(job)
+            jobs = self._jobs.get()
+            readers += [job for job in jobs or () if isinstance(job, Reading)]
+            left.append([job for job in jobs if isinstance(job, Append)] if jobs is not None else None)
+        for jobs in left:
+            if jobs is None or jobs:
+                self._jobs.put(jobs)
         _call(book, readers)
         self._answer(readers, [])
 
@@ -153,9 +207,15 @@ class Writer:
         for loop in loops:
             mine = jobs if len(loops) == 1 else [job for job in jobs if job.waiter is not None and job.waiter.get_loop() is loop]
             try:
-                loop.call_soon_threadsafe(self._settle, mine, recorded)
+                loop.call_soon_threadsafe(self._receive, mine, recorded)
             except RuntimeError:
                 continue  # that loop is gone, and with it everybody who waited
+
+    def _receive(self, jobs: Sequence[Job], recorded: Sequence[Recorded]) -> None:
+        """Take the thread's answers, on the event loop."""
+        if asyncio.get_running_loop() is self._loop:
+            self._outstanding -= len(jobs)
+        self._settle(jobs, recorded)
 
     def _settle(self, jobs: Sequence[Job], recorded: Sequence[Recorded]) -> None:
         if recorded:

@@ -7,13 +7,15 @@ import pytest
 from toolwitness.core.entries import Move
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.making import maker
-from toolwitness.core.states import Owner, State
+from toolwitness.core.states import EvidenceRef, Owner, State
 from toolwitness.core.transitions import Basis
+
+REF = EvidenceRef("ev_1")
 
 
 def test_a_made_record_equals_a_constructed_one_and_is_of_the_same_type() -> None:
-    expected = Move(None, State.PROPOSED, Basis.EXPECTED, "proposal", "ev_1", "")
-    actual = maker(Move)(None, State.PROPOSED, Basis.EXPECTED, "proposal", "ev_1", "")
+    expected = Move(None, State.PROPOSED, Basis.EXPECTED, "proposal", REF, "")
+    actual = maker(Move)(None, State.PROPOSED, Basis.EXPECTED, "proposal", REF, "")
     assert (type(actual), actual, hash(actual), repr(actual)) == (Move, expected, hash(expected), repr(expected))
 
 
@@ -25,7 +27,7 @@ def test_a_maker_knows_the_defaults_and_shares_no_container() -> None:
 
 
 def test_a_made_record_is_frozen() -> None:
-    made = maker(Move)(None, State.PROPOSED, Basis.EXPECTED, "proposal", "ev_1", "")
+    made = maker(Move)(None, State.PROPOSED, Basis.EXPECTED, "proposal", REF, "")
     with pytest.raises(FrozenInstanceError):
         made.row = "other"  # type: ignore[misc]  # that is what is tested
 
