@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -91,10 +92,10 @@ async def following(house: House, person: str, *, cursor: str = "", task: str = 
         ):
             assert answer.status_code == 200, answer.status_code
             assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
-            rest = ""
+            rest, decoder = "", codecs.getincrementaldecoder("utf-8")()
             async for chunk in answer.aiter_bytes():
                 follower.raw += chunk
-                *lines, rest = (rest + chunk.decode()).split("\n")
+                *lines, rest = (rest + decoder.decode(chunk)).split("\n")
                 for line in lines:
                     if frame := follower.parser.feed(line):
                         follower.frames.append(frame)
@@ -107,7 +108,8 @@ async def following(house: House, person: str, *, cursor: str = "", task: str = 
         yield follower
     finally:
         reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
+        [fault] = await asyncio.gather(reading, return_exceptions=True)
+        assert fault is None or isinstance(fault, asyncio.CancelledError | httpx.TransportError), fault
 
 
 @dataclass

@@ -216,7 +216,9 @@ async def test_a_page_that_loses_its_connection_again_and_again_loses_nothing(se
         over, cuts = asyncio.Event(), 0
 
         async def record() -> None:
-            for number in range(120):
+            number = -1
+            while number < 60 or cuts < 6:
+                number += 1
                 name = chance.choice(names)
                 kind = chance.choice([Kind.PROGRESS, Kind.OUTPUT, Kind.EFFECT, Kind.COMMITTED])
                 data = {"order": number, "output": b'"x"'} if kind is Kind.OUTPUT else {"order": number, "effect": "e", "boundary": "b"}
@@ -245,7 +247,7 @@ async def test_a_page_that_loses_its_connection_again_and_again_loses_nothing(se
             cuts += 1
         await recording
         final = (await client.get("/api/tasks/task_a?view=card")).json()
-        assert cuts > 3 and not page.stale
+        assert not page.stale
         assert page.task["cards"] == final["cards"]
         assert {**page.task, "version": 0} == {**final, "version": 0}
 
