@@ -170,6 +170,20 @@ def pydantic_ai() -> str:
     return "\n".join(pages)
 
 
+def tool_messages() -> str:
+    """Give what a model is told of a call, and how each format marks it."""
+    from toolwitness.presentation.turn_formats import MARKS  # noqa: PLC0415 - the other blocks need no formats
+
+    rows = [
+        f"| {told} | {marks.says} | {'`true`' if marks.is_error == 'yes' else '–'} | `{marks.outcome}` | `{marks.status}` |"
+        for told, marks in MARKS.items()
+    ]
+    head = (
+        "| the call is | the text says | `is_error` (Anthropic) | `outcome` (Pydantic AI) | `status` (LangChain) |\n|---|---|---|---|---|\n"
+    )
+    return head + "\n".join(rows) + "\n"
+
+
 SUSPECTS: dict[str, bytes | str] = {
     "not a number": '{"rate": NaN}',
     "infinity": '{"rate": -Infinity}',
@@ -194,6 +208,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "moves": moves,
     "pydantic-ai": pydantic_ai,
     "python": python,
+    "tool-messages": tool_messages,
     "transitions": transitions,
 }
 

@@ -156,17 +156,17 @@ NOT_AGAIN = "Do not make this call again"
 SAID: dict[Told, tuple[Callable[[], Scene], list[str]]] = {
     Told.SUCCEEDED: (succeeded, ['{"n":9223372036854775807123,"x":1.10}']),
     Told.FAILED: (
-        failed, ["failed (upstream-unavailable): the hotel service did not answer.", "Its outcome in the world is unknown: it may have had its effect."],
+        failed, ["failed (upstream-unavailable): the hotel service did not answer.", "Its outcome in the world is unknown"],
     ),
     Told.INPUTS_REFUSED: (inputs_refused, ["seat: a seat is needed.", "did not run", "Make the call anew"]),
     Told.DENIED: (
         closure("denied"),
-        ["This call was denied by ann at 2026-11-30T12:00:30.000Z. Reason: too expensive.", "a decision and no malfunction", "It did not run."],
+        ["This call was denied by ann at 2026-11-30T12:00:30.000Z. Reason: too expensive.", "no malfunction", "It did not run."],
     ),
     Told.DISMISSED: (closure("dismissed"), ["dismissed by ann", "Reason: too expensive.", "It did not run."]),
     Told.WITHDRAWN: (closure("withdrawn"), ["withdrawn by ann", "Reason: too expensive.", "It did not run."]),
     Told.ANSWERED: (
-        closure("answered-by-human"), ["answered in the tool's place by ann", "The tool itself did not run.", 'The answer:\n\n{"seat":"12A"}'],
+        closure("answered-by-human"), ["answered in the tool's place by ann", "did not run.", 'The answer:\n\n{"seat":"12A"}'],
     ),
     Told.CANCELLED: (
         cancelled,
@@ -181,7 +181,7 @@ SAID: dict[Told, tuple[Callable[[], Scene], list[str]]] = {
     ),
     Told.UNKNOWN: (unknown, ["How it ended is not known.", NOT_AGAIN, "the worker has not spoken since its lease ran out", "\n\nhalf"]),
     Told.FOUND_OUT: (
-        found_out, ["Its end was not seen", "ann found out at 2026-11-30T12:00:50.000Z: effect stands (reference ch_81): the bank shows one payment."],
+        found_out, ["ann found out at 2026-11-30T12:00:50.000Z: effect stands (reference ch_81): the bank shows one payment."],
     ),
     Told.RUNNING: (
         running,
@@ -248,7 +248,7 @@ def test_only_a_breakage_is_marked_as_one_and_only_an_answer_as_a_success() -> N
 
 
 def test_without_calls_there_is_no_message_at_all() -> None:
-    assert {name: shape([]) for name, shape in FORMATS.items()} == dict.fromkeys(FORMATS, [])
+    assert [shape([]) for shape in FORMATS.values()] == [[]] * len(FORMATS)
 
 
 @pytest.mark.parametrize("result", ['{"a": 0.1000000000000000055 }', "null", '"\\ud83d"', "not JSON", "[1,2]"])
