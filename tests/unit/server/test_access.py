@@ -19,7 +19,7 @@ from toolwitness.core.errors import Unavailable
 from toolwitness.core.verdicts import Actor
 
 ANN = tw.Actor(id="ann", roles=frozenset({"finance"}))
-POSTS = ["/api/invocations/{waiting}/actions/approve", "/api/events", "/api/receipts"]
+POSTS = ["/api/invocations/{waiting}/actions/approve", "/api/decisions", "/api/events", "/api/receipts"]
 
 
 def by_cookie(request: Request) -> Actor | None:

@@ -11,7 +11,7 @@ READING = ["/api/session", "/api/tasks", "/api/tasks/{task}", "/api/tasks/{task}
            "/api/invocations/{waiting}?view=card", "/api/invocations/{waiting}/events", "/api/approvals", "/api/approvals?view=card",
            "/api/openapi.json", "/api/stream"]  # fmt: skip  # addresses
 PAGES = ["/", "/inbox", "/tasks/{task}", "/invocations/{waiting}"]
-WRITING = ["/api/invocations/{waiting}/actions/approve", "/api/events", "/api/receipts"]
+WRITING = ["/api/invocations/{waiting}/actions/approve", "/api/decisions", "/api/events", "/api/receipts"]
 ONE_TASK = ["/api/tasks/{task}", "/api/tasks/{task}?view=card", "/api/invocations/{waiting}", "/api/invocations/{waiting}?view=card",
             "/api/invocations/{waiting}/events"]  # fmt: skip  # addresses
 
