@@ -5,17 +5,20 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import AsyncIterator
 from http.cookies import SimpleCookie
 from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from starlette.applications import Starlette
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount
 
 import toolwitness as tw
-from tests.unit.server.house import a_booking, a_house, by_header, serve
+from tests.unit.server.house import a_booking, a_house, by_header, serve, until
 from toolwitness.server.access import LoopbackLogin
 from toolwitness.server.app import create_app
 
@@ -169,3 +172,35 @@ async def test_a_mounted_desk_starts_before_its_first_answer_and_runs_what_is_ap
         assert desk.runtime is not None
         await app.live.close()
     await desk.close()
+
+
+async def test_the_stream_passes_through_what_a_host_puts_in_between():
+    async with tw.open("memory:", sweep_seconds=3600) as desk:
+        app = desk.asgi(authenticate=by_header)
+        outer = FastAPI()
+        outer.mount("/toolcalls", app)
+        seen: list[str] = []
+
+        @outer.middleware("http")
+        async def noting(request: Request, call_next: Any) -> Any:
+            seen.append(request.url.path)
+            return await call_next(request)
+
+        outer.add_middleware(GZipMiddleware)
+        outer.add_middleware(CORSMiddleware, allow_origins=["https://app.example"])
+        async with serve(outer, live=app.live) as base, httpx.AsyncClient(base_url=base, headers={"X-Person": "ann"}, timeout=20) as client:
+            async with client.stream("GET", "/toolcalls/api/stream") as stream:
+                lines = stream.aiter_lines()
+                assert (await anext(lines)).startswith("retry:")
+                booking = await a_booking(desk)
+                told = [line async for line in _until(lines, "awaiting_approval")]
+                assert any(booking.waiting in line for line in told)
+            await until(lambda: app.live.subscribers == 0)
+        assert seen == ["/toolcalls/api/stream"]
+
+
+async def _until(lines: AsyncIterator[str], word: str) -> AsyncIterator[str]:
+    async for line in lines:
+        yield line
+        if word in line:
+            return
