@@ -349,6 +349,24 @@ async def _has(stand: Stand, name: str, expected: tw.State) -> bool:
     return (await stand.desk.record(name)).state is expected
 
 
+async def test_a_page_whose_session_is_over_says_so(browser: Browser, bundle: Path, tmp_path: Path) -> None:
+    async with tw.open(str(tmp_path / "calls.db"), sweep_seconds=3600) as desk:
+        stand = Stand(desk, None, browser)
+        context = await browser.new_context()
+        page = await context.new_page()
+        stand.listen(page)
+        async with serving(desk, ANN) as at:
+            await page.goto(at.url)
+            await expect(currency(page)).to_contain_text("Live")
+        async with serving(desk, ANN, port=int(at.base.rpartition(":")[2])) as again:
+            await expect(currency(page)).to_contain_text("Nobody is signed in here any more; what you see was true at", timeout=15_000)
+            other = await context.new_page()
+            await other.goto(again.url)
+            await expect(currency(page)).to_contain_text("Live", timeout=15_000)
+        await context.close()
+    assert stand.faults == []
+
+
 # ── the page's own rules ────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -76,15 +76,19 @@ export async function ask(address: string, body: string, requestId: string, csrf
   return { requestId, outcome: response.status >= 500 ? "unanswered" : "refused", ...(problem ? { problem } : {}) };
 }
 
-/** Reads the token for changes anew: a server that was started again gives another one. Null where nobody is signed in any more. */
-export async function renewToken(base: string): Promise<string | null> {
+/** Who the server takes this page for: the token for changes, or that nobody is signed in any more, or no answer. */
+export type Session = { state: "signed in"; csrf: string } | { state: "signed out" } | { state: "unknown" };
+
+/** Asks who is signed in; a server that was started again gives another token, or knows nobody. */
+export async function readSession(base: string): Promise<Session> {
   try {
     const response = await fetch(`${base}/api/session`, { headers: { accept: "application/json" }, credentials: "same-origin" });
+    if (response.status === 401) return { state: "signed out" };
     const session: unknown = response.ok ? await response.json() : null;
-    const token = typeof session === "object" && session !== null && "csrf" in session ? session.csrf : null;
-    return typeof token === "string" ? token : null;
+    const csrf = typeof session === "object" && session !== null && "csrf" in session ? session.csrf : null;
+    return typeof csrf === "string" ? { state: "signed in", csrf } : { state: "unknown" };
   } catch {
-    return null;
+    return { state: "unknown" };
   }
 }
 

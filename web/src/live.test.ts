@@ -23,13 +23,15 @@ function stage() {
   const waits: { run: () => void; milliseconds: number }[] = [];
   const clock = { now: new Date(2027, 0, 11, 12, 0, 0) };
   let stale = 0;
+  let refused = 0;
   const stream = new LiveStream({
     address: (cursor) => `/api/stream?cursor=${cursor}`, cursor: "c0",
     onMessage: (message) => messages.push(message), onCurrency: (currency) => currencies.push(currency), onStale: () => { stale += 1; },
+    onRefused: () => { refused += 1; },
     connect: (address) => { const source = new Source(address); sources.push(source); return source as unknown as EventSource; },
     now: () => clock.now, later: (run, milliseconds) => waits.push({ run, milliseconds }),
   });
-  return { stream, sources, messages, currencies, waits, clock, stale: () => stale };
+  return { stream, sources, messages, currencies, waits, clock, stale: () => stale, refused: () => refused };
 }
 
 test("it starts from the page's cursor and says live only when the connection is open", () => {
@@ -62,6 +64,17 @@ test("while the browser reconnects by itself, the page says when it was last tru
   assert.equal(waits.length, 0);
   sources[0]!.open();
   assert.equal(currencies.at(-1)?.state, "live");
+});
+
+test("an answer that is an error is told, and a connection that only broke is not", () => {
+  const { stream, sources, waits, refused } = stage();
+  stream.start();
+  sources[0]!.fail(0);
+  assert.equal(refused(), 0);
+  sources[0]!.fail(2);
+  waits[0]!.run();
+  sources[1]!.fail(2);
+  assert.equal(refused(), 2);
 });
 
 test("when the browser gives up, it starts again from the last id, ever more patiently, and reads a snapshot", () => {

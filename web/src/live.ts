@@ -17,6 +17,8 @@ export interface LiveOptions {
   onCurrency: (currency: Currency) => void;
   /** Asks for a fresh snapshot; called while the stream runs. */
   onStale: () => void;
+  /** Hears that the server answered with an error instead of a stream, each time that it does. */
+  onRefused?: () => void;
   connect?: (address: string) => EventSource;
   now?: () => Date;
   later?: (run: () => void, milliseconds: number) => unknown;
@@ -36,7 +38,7 @@ export class LiveStream {
 
   constructor(options: LiveOptions) {
     this.#options = {
-      connect: (address) => new EventSource(address), now: () => new Date(),
+      onRefused: () => {}, connect: (address) => new EventSource(address), now: () => new Date(),
       later: (run, milliseconds) => setTimeout(run, milliseconds), ...options,
     };
     this.#cursor = options.cursor;
@@ -98,6 +100,7 @@ export class LiveStream {
   #failed(source: EventSource): void {
     this.#options.onCurrency(this.#lastTrue ? { state: "broken", since: this.#lastTrue } : { state: "connecting" });
     if (source.readyState !== closed || this.#stopped) return;
+    this.#options.onRefused();
     const wait = backoffMilliseconds[Math.min(this.#failures, backoffMilliseconds.length - 1)]!;
     this.#failures += 1;
     const generation = this.#generation;

@@ -1,6 +1,6 @@
 import { LitElement, html, nothing, type TemplateResult } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import { actionAddress, ask, pageOf, renewToken, snapshotAddress, streamAddress, type Boot } from "./api.ts";
+import { actionAddress, ask, pageOf, readSession, snapshotAddress, streamAddress, type Boot } from "./api.ts";
 import { spokenTime } from "./clock.ts";
 import type { Answer, ToolActionEvent } from "./events.ts";
 import { LiveStream, type Currency } from "./live.ts";
@@ -34,6 +34,7 @@ export class ToolConsole extends LitElement {
   @state() private page: Page | null = null;
   @state() private waiting: number | null = null;
   @state() private currency: Currency = { state: "connecting" };
+  @state() private signedOut = false;
 
   #boot: Boot | null = null;
   #live: LiveStream | null = null;
@@ -53,8 +54,12 @@ export class ToolConsole extends LitElement {
     this.#live = new LiveStream({
       address: (from) => streamAddress(base, page, from), cursor,
       onMessage: (message) => this.#take(message),
-      onCurrency: (currency) => { this.currency = currency; },
+      onCurrency: (currency) => {
+        this.currency = currency;
+        if (currency.state === "live") this.signedOut = false;
+      },
       onStale: () => void this.#renew(),
+      onRefused: () => void readSession(base).then(({ state }) => { this.signedOut = state === "signed out"; }),
     });
     this.#live.start();
   }
@@ -107,7 +112,8 @@ export class ToolConsole extends LitElement {
   #currency(): TemplateResult {
     const { currency } = this;
     const text = currency.state === "live" ? words.live
-      : currency.state === "connecting" ? words.connecting : words.reconnecting(spokenTime(currency.since, new Date()));
+      : currency.state === "connecting" ? words.connecting
+      : (this.signedOut ? words.signedOut : words.reconnecting)(spokenTime(currency.since, new Date()));
     return html`<aside class="currency ${currency.state}" part="currency" aria-label=${words.currency}><p role="status">${markGlyph(currency.state === "live" ? "fact" : "gap")}${text}</p></aside>`;
   }
 
@@ -166,9 +172,9 @@ export class ToolConsole extends LitElement {
     const send = () => ask(actionAddress(boot.base, detail), detail.body, detail.requestId, boot.csrf ?? "");
     let answer = await send();
     if (answer.outcome === "refused" && answer.problem?.code === "cross-site") {
-      const token = await renewToken(boot.base);
-      if (token !== null && token !== boot.csrf) {
-        boot.csrf = token;
+      const session = await readSession(boot.base);
+      if (session.state === "signed in" && session.csrf !== boot.csrf) {
+        boot.csrf = session.csrf;
         answer = await send();
       }
     }

@@ -44,6 +44,8 @@ export const words = {
   live: "Live",
   connecting: "Connecting; what you see was true when the page was made",
   reconnecting: (time: string) => `Reconnecting; what you see was true at ${time}`,
+  signedOut: (time: string) =>
+    `Nobody is signed in here any more; what you see was true at ${time}. Open the address that the server printed, or sign in again`,
   skip: "Skip to the content",
   signedInAs: (name: string) => `Acting as ${name}`,
   noBoot: "The server sent no page data. Load the page again.",
