@@ -11,8 +11,9 @@ from typing import Any, Final, cast
 
 from toolwitness.core.evidence import Kind
 from toolwitness.core.findings import OPENS_RECONCILIATION, Code
-from toolwitness.core.record import Effect
+from toolwitness.core.record import Closure, Effect
 from toolwitness.core.states import NO_REASON, TERMINAL, ClosureKind, Owner, Reconciliation, State, Termination
+from toolwitness.core.verdicts import Verdict
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words, findings
 from toolwitness.presentation.reading import Reading, fields, value_ref
@@ -52,13 +53,23 @@ def told_of(reading: Reading) -> Told:
         return _BY_STATE[record.state]
     if Code.OUTCOME_UNKNOWN in record.findings:
         return Told.UNKNOWN
-    if record.reconciliation is Reconciliation.RECONCILED:
+    if _found_out(reading):
         return Told.FOUND_OUT
     if record.state is State.AWAITING_APPROVAL:
         return Told.APPROVED if record.granted else Told.AWAITING_APPROVAL
     if record.state is State.AWAITING_INPUT:
         return Told.INPUTS_REFUSED if (record.input_request or {}).get("collector") == "model" else Told.AWAITING_INPUT
     return Told.UNRECORDED if record.state is None else _BY_STATE[record.state]
+
+
+_OF_CONTACT: Final = frozenset({Kind.LOST, Kind.STARTED, Kind.HEARTBEAT, Kind.PROGRESS, Kind.OUTPUT, Kind.PART_COMPLETED})
+
+
+def _found_out(reading: Reading) -> bool:
+    """Tell whether contact was lost, has not come back, and somebody has found out since what the call did."""
+    told = [r.event.kind for r in reading.events if r.event.kind in _OF_CONTACT | {Kind.RECONCILED} and r.verdict is not Verdict.REFUSED]
+    contact = [place for place, kind in enumerate(told) if kind in _OF_CONTACT]
+    return bool(contact) and told[contact[-1]] == Kind.LOST and Kind.RECONCILED in told[contact[-1] :]
 
 
 def plain_times(sentence: str) -> str:
@@ -76,7 +87,7 @@ def lead(reading: Reading) -> str:
 
 def _succeeded(reading: Reading) -> str:
     outcome = reading.record.outcome
-    return f"It succeeded {token(str(outcome.data['completed_at']))}." if outcome else "It succeeded."
+    return f"It succeeded at {token(str(outcome.data['completed_at']))}." if outcome else "It succeeded."
 
 
 def _failed(reading: Reading) -> str:
@@ -106,9 +117,7 @@ def _closed_by(verb: str, rest: str = "") -> Callable[[Reading], str]:
     """Make the sentence of a closure: who closed it when and why, and what that is not."""
 
     def sentence(reading: Reading) -> str:
-        closure = reading.record.closure
-        if closure is None:
-            return f"It was {verb}.{rest}"
+        closure = cast("Closure", reading.record.closure)  # what is told here was told apart by it
         reason = "" if closure.reason in {"", NO_REASON} else f" Reason: {_ended(line(closure.reason))}"
         return f"It was {verb} by {reading.who(closure.initiator)} at {token(closure.at)}.{reason or ' No reason was given.'}{rest}"
 

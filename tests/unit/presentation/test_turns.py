@@ -300,6 +300,37 @@ def test_a_request_to_cancel_that_nobody_confirmed_is_told_as_a_request() -> Non
     assert told.startswith("This call is still running")
 
 
+def test_a_call_that_was_reconciled_and_then_seen_at_work_is_running() -> None:
+    scene = found_out()
+    scene.says("progress.reported", 60, order=2, text="going on", lease="8c1")
+    [closing] = closed(scene)
+    assert closing.told is Told.RUNNING
+    assert "effect stands" in closing.text
+
+
+def test_what_policy_does_not_let_start_is_told_with_its_reason() -> None:
+    scene = call()
+    scene.says("dispatch.refused", 2, rule="budget", reason="the budget of this task is spent")
+    assert "Policy does not let it start: the budget of this task is spent." in text(scene)
+
+
+def test_of_very_much_output_the_latest_is_told_and_how_much_there_is() -> None:
+    scene = call()
+    scene.started(1)
+    for order in range(300):
+        scene.says("output.emitted", 2 + order, order=order, output=scene.value(f'{{"line":{order}}}'))
+    told = text(scene)
+    assert "It gave 300 parts of output and no result, of which the last 256 stand here; the output is partial." in told
+    assert told.endswith('{"line":298}\n{"line":299}\n')
+    assert '{"line":43}' not in told
+
+
+def test_a_point_of_no_return_that_was_passed_is_told() -> None:
+    scene = running()
+    scene.says("commitment.crossed", 4, boundary="the provider accepted the purchase")
+    assert "It passed its point of no return at 2026-11-30T12:00:04.000Z: the provider accepted the purchase." in text(scene)
+
+
 def test_inputs_that_a_person_changed_are_told_without_what_policy_hides() -> None:
     scene = call(inputs='{"total":"9","card":"4410-1111"}')
     scene.says("inputs.edited", 5, actor="ann", inputs=scene.value('{"total":"8","card":"4410-2222"}'))
@@ -393,6 +424,57 @@ def test_a_call_says_what_it_waits_for_and_what_took_its_place() -> None:
     one, _ = closed(refused, call("inv_2", "call_2", values=values, replaces="inv_1"))
     assert "It was made again as call call_2 of book_itinerary." in one.text
     assert "In its place stands inv_2, of which nothing is recorded here." in text(refused)
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (failed, "This call failed."),
+        (closure("dismissed"), "This call was cancelled."),
+        (cancelled, "This call was cancelled."),
+        (expired, "This call expired: the request for approval lapsed."),
+    ],
+)
+def test_an_end_whose_particulars_cannot_be_read_is_told_in_bare_words(made: Callable[[], Scene], expected: str) -> None:
+    scene = made()
+    scene.record.outcome = scene.record.closure = None
+    scene.recorded.clear()
+    assert text(scene).startswith(expected)
+
+
+def test_a_part_that_succeeded_is_told_beside_the_call_that_failed() -> None:
+    values: dict[str, bytes] = {}
+    outer = failed(call(values=values))
+    inner = call("inv_2", "", values=values, parent="inv_1", tool="charge")
+    inner.says("execution.succeeded", 2, completed_at=at(2), result=inner.value('"ch_1"'))
+    assert "It called charge itself: It succeeded at 2026-11-30T12:00:02.000Z." in closed(outer, inner)[0].text
+
+
+def test_output_that_stands_in_the_event_itself_is_told_as_it_stands() -> None:
+    scene = call()
+    scene.started(1)
+    scene.says("output.emitted", 2, order=0, output="one ")
+    scene.says("output.emitted", 3, order=1, output={"two": 2})
+    assert text(scene).endswith('one {"two": 2}\n')
+
+
+def test_a_result_that_stands_in_the_event_itself_is_told_as_it_stands() -> None:
+    scene = call()
+    scene.started(1)
+    scene.says("execution.succeeded", 2, completed_at=at(2), result={"n": 1})
+    assert text(scene) == '{"n": 1}'
+
+
+def test_a_hidden_text_of_two_letters_hides_nothing_else() -> None:
+    scene = call(inputs='{"country":"NO"}')
+    scene.started(1)
+    scene.says("execution.succeeded", 2, completed_at=at(2), result=scene.value('"NOTHING"'))
+    assert text(scene, redact=("/country",)) == '"NOTHING"'
+
+
+def test_a_row_of_correlation_without_a_providers_id_is_passed_over() -> None:
+    rows = [{"source": "x", "run_id": "r1"}, {"source": "provider", "provider_call_id": "call_7"}]
+    assert closed(call(correlation=rows))[0].call_id == "call_7"
 
 
 def test_foreign_words_cannot_hide_in_a_sentence_of_ours() -> None:
