@@ -124,6 +124,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256)
     try:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute("PRAGMA temp_store = MEMORY")
     except UnicodeDecodeError as error:  # the complaint about a damaged schema quotes it
         connection.close()
         raise Tampered(f"{path} is damaged: its tables cannot be read.", remedy="Go back to a copy.", place=str(path)) from error

@@ -43,15 +43,18 @@ WITH RECURSIVE chain(position) AS (
 """
 """The positions of a task's events after ``:after``, the last one first."""
 
+# A statement of many rows that may fail is kept ready to be undone by itself: SQLite copies every page that it touches into a temporary
+# file. Ours need not be: whatever fails undoes the whole transaction.
 INSERTS: Final = {
-    "events": ("INSERT INTO events VALUES ", len(EVENT_COLUMNS), ""),
-    "stored_values": ("INSERT INTO stored_values VALUES ", 5, ""),
-    "sources": ("INSERT INTO sources VALUES ", 2, ""),
+    "events": ("INSERT OR ROLLBACK INTO events VALUES ", len(EVENT_COLUMNS), ""),
+    "stored_values": ("INSERT OR ROLLBACK INTO stored_values VALUES ", 5, ""),
+    "sources": ("INSERT OR ROLLBACK INTO sources VALUES ", 2, ""),
     "tasks": (
-        "INSERT INTO tasks VALUES ", 5, " ON CONFLICT (id) DO UPDATE SET version = excluded.version, position = excluded.position",
+        "INSERT OR ROLLBACK INTO tasks VALUES ", 5,
+        " ON CONFLICT (id) DO UPDATE SET version = excluded.version, position = excluded.position",
     ),
     "invocations": (
-        "INSERT INTO invocations VALUES ", 7,
+        "INSERT OR ROLLBACK INTO invocations VALUES ", 7,
         " ON CONFLICT (id) DO UPDATE SET state = excluded.state, version = excluded.version, position = excluded.position",
     ),
 }  # fmt: skip  # one table after the other
