@@ -15,7 +15,7 @@ from toolwitness.core.verdicts import Judgement, Verdict
 from toolwitness.ledger.chain import genesis, link
 from toolwitness.ledger.folded import Folded
 from toolwitness.ledger.judging import Entry
-from toolwitness.ledger.prepare import digest_of, encode, event_of, value_ref
+from toolwitness.ledger.prepare import SALT_BYTES, digest_of, encode, event_of, value_ref
 from toolwitness.ports import Problem
 
 EVENTS: Final = "events"
@@ -114,6 +114,8 @@ def check_value(expected: ExpectedValue, kept: tuple[Any, Any] | None) -> list[P
             return [Problem(f"{place} {name}", f"is stored as {type(part).__name__}")]
     if len(content) != expected.length:
         return [Problem(f"{place} content", f"has {len(content)} bytes; event {expected.position} says {expected.length}")]
+    if len(salt) != SALT_BYTES:  # HMAC takes a key and the same key with zeros behind it for one
+        return [Problem(f"{place} salt", f"has {len(salt)} bytes; {SALT_BYTES} were recorded")]
     if digest_of(salt, content) != expected.digest:
         return [Problem(f"{place} content, salt", f"do not match the digest in event {expected.position}")]
     return []

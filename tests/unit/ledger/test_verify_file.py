@@ -12,7 +12,9 @@ from tests.unit.ledger.stories import fill
 from toolwitness.core.evidence import Kind
 from toolwitness.core.states import Owner
 from toolwitness.core.verdicts import Verdict
+from toolwitness.ledger.prepare import digest_of
 from toolwitness.ledger.sqlite import SqliteLedger
+from toolwitness.ledger.verify import ExpectedValue, check_value
 from toolwitness.ledger.verify_file import verify_file
 from toolwitness.testing.clock import FakeClock
 from toolwitness.testing.ledger_contract import proposed, said
@@ -235,3 +237,12 @@ async def test_a_byte_changed_on_disk_is_named(filled: Path, text: bytes) -> Non
 
     damage(filled, change)
     assert verify_file(filled) != []
+
+
+@pytest.mark.parametrize("salt", [b"\x01" * 15, b"\x01" * 15 + b"\x00\x00"])
+def test_a_salt_that_lost_or_gained_a_zero_is_named_although_its_digest_is_the_same(salt: bytes) -> None:
+    recorded = b"\x01" * 15 + b"\x00"
+    expected = ExpectedValue("val_1", 1, "inputs", digest_of(recorded, b"{}"), 2)
+    assert digest_of(salt, b"{}") == expected.digest
+    actual = [problem.place for problem in check_value(expected, (salt, b"{}"))]
+    assert (check_value(expected, (recorded, b"{}")), actual) == ([], ["stored_values val_1 salt"])

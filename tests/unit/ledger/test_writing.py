@@ -46,8 +46,8 @@ async def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commits: COMMI
 
 async def left_for_the_thread(ledger: SqliteLedger, count: int) -> None:
     """Wait until so many appends are the thread's."""
-    while ledger._writer._outstanding < count:
-        await asyncio.sleep(0)  # noqa: ASYNC110 - a turn of the loop is what is waited for, and no event tells of one
+    while ledger._writer._outstanding < count:  # noqa: ASYNC110 - a turn of the loop is what is waited for, and no event tells of one
+        await asyncio.sleep(0)
 
 
 async def test_one_append_alone_is_written_at_once(ledger: SqliteLedger, commits: COMMITS) -> None:
