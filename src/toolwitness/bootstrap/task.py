@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolwitness.bootstrap.provenance import split
-from toolwitness.core.errors import InvalidInput
+from toolwitness.core.errors import InvalidInput, Unavailable
 from toolwitness.core.task import SYNTHESIS
 from toolwitness.runtime.courier import keep, outlast
 from toolwitness.runtime.dispatching import running_inside
@@ -159,14 +159,17 @@ class TaskHandle:
                 proposed.set_exception(error if isinstance(error, Exception) else never)
                 proposed.exception()
             raise
-        desk.runtime.expect(invocation_id, bound.arguments)
+        runtime = desk.runtime
+        runtime.expect(invocation_id, bound.arguments)
         proposed.set_result(invocation_id)
         try:
             await submit(desk.place, invocation_id)
-        except BaseException:
-            desk.runtime.forget(invocation_id)
-            raise
-        return await desk.runtime.outcome(invocation_id)
+        except BaseException as error:
+            # A desk that closed in the middle of this has told whoever waits how things stood.
+            if not (isinstance(error, Unavailable) and runtime.is_answered(invocation_id)):
+                runtime.forget(invocation_id)
+                raise
+        return await runtime.outcome(invocation_id)
 
 
 async def _id_of(dependency: Call | CallOutcome | str) -> str:

@@ -143,17 +143,29 @@ class LocalRuntime:
         if awaited is None:
             awaited = self._awaited[invocation_id] = _Awaited(asyncio.get_running_loop().create_future())
         try:
-            record, why = (await read(self.place, invocation_id)).record, ""
-            known_lost = Code.OUTCOME_UNKNOWN in record.findings and not self._performs(invocation_id)
-            if record.state not in TERMINAL and self._closed:
-                why = f"the desk closed while the call was {record.state}"
-            elif record.state not in TERMINAL and not known_lost:
-                last, why = await awaited.over
-                record = last or (await self._house().patiently(lambda: read(self.place, invocation_id))).record
+            record, why = await self._end_of(invocation_id, awaited)
             values = awaited.values or await self._recorded_result(record)
         finally:
             self.forget(invocation_id)
         return outcome_of(record, values[-1] if values else None, why=why)
+
+    async def _end_of(self, invocation_id: str, awaited: _Awaited) -> tuple[InvocationRecord, str]:
+        """Give the record at the end of a wait, and why the end is not on it."""
+        if self.is_answered(invocation_id) and (answer := awaited.over.result())[0] is not None:
+            return answer[0], answer[1]
+        record = (await read(self.place, invocation_id)).record
+        known_lost = Code.OUTCOME_UNKNOWN in record.findings and not self._performs(invocation_id)
+        if record.state in TERMINAL or known_lost:
+            return record, ""
+        if self._closed:
+            return record, f"the desk closed while the call was {record.state}"
+        last, why = await awaited.over
+        return last or (await self._house().patiently(lambda: read(self.place, invocation_id))).record, why
+
+    def is_answered(self, invocation_id: str) -> bool:
+        """Tell whether whoever waits for this call has an answer, for which the ledger need not be asked any more."""
+        awaited = self._awaited.get(invocation_id)
+        return awaited is not None and awaited.over.done()
 
     async def _recorded_result(self, record: InvocationRecord) -> list[Any]:
         """Read back the result of a body that ran elsewhere, as the JSON that stands on record."""
