@@ -78,7 +78,7 @@ class Subscriber:
             waits_for = writing.send(None)
         except StopIteration:
             return
-        except Exception:  # noqa: BLE001 - however a connection breaks, this one is over and the others are not
+        except (Exception, asyncio.CancelledError):  # noqa: BLE001 - however a connection breaks, this one is over and the others are not
             self.go()
             return
         self._rest = asyncio.create_task(self._finish(_Rest(writing, waits_for)), name="toolwitness-slow-reader")

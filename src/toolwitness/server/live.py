@@ -184,6 +184,9 @@ class Live:
                 _log.exception("the live stream cannot read the ledger; it tries again")
                 await asyncio.sleep(self._retry_seconds)
         self._dismiss()
+        for task in self._tasks:
+            if task is not asyncio.current_task():
+                task.cancel()
 
     async def _hand_out(self, batch: Sequence[Recorded]) -> None:
         """Draw a batch for each audience, and rest as long as that took: under load the next batch is larger and is drawn once."""

@@ -39,6 +39,16 @@ async def _visible(place: Workplace, task_id: str, actor: Actor) -> TaskView:
     return view
 
 
+async def _visible_tasks(place: Workplace, actor: Actor, *, limit: int) -> list[TaskView]:
+    """Read the tasks of the actor's tenant, the most recently touched first.
+
+    A task that one tenant was the first to speak of and another has opened belongs to the second, and is in neither's way.
+    """
+    ids = await place.ledger.tasks(tenant=actor.tenant, limit=limit)
+    views = [await place.ledger.task(task_id) for task_id in ids if not is_register(task_id)]
+    return [view for view in views if view is not None and tenant_of(view.task, view.records) == actor.tenant]
+
+
 async def _seen(place: Workplace, invocation_id: str, actor: Actor) -> tuple[TaskView, InvocationRecord]:
     """Read an invocation of the actor's tenant; one of another is not told from one that is not there."""
     task_id = await place.ledger.find(invocation_id)
@@ -106,15 +116,14 @@ async def task_document(place: Workplace, task_id: str, actor: Actor) -> Documen
 
 async def task_documents(place: Workplace, actor: Actor) -> list[Document]:
     """Give the documents of every task that the actor sees, the oldest first."""
-    ids = await place.ledger.tasks(tenant=actor.tenant, limit=10_000)
-    return [await task_document(place, task_id, actor) for task_id in sorted(ids) if not is_register(task_id)]
+    views = await _visible_tasks(place, actor, limit=10_000)
+    return [await task_document(place, task_id, actor) for task_id in sorted(view.task.id for view in views)]
 
 
 async def invocation_documents(place: Workplace, actor: Actor) -> list[Document]:
     """Give the documents of every invocation that the actor sees, in order of task and proposal."""
     found: list[Document] = []
-    for task_id in sorted(await place.ledger.tasks(tenant=actor.tenant, limit=10_000)):
-        view = await _visible(place, task_id, actor)
+    for view in sorted(await _visible_tasks(place, actor, limit=10_000), key=lambda view: view.task.id):
         found += [await _document(place, view, complete(record), actor) for record in view.records.values()]
     return found
 
@@ -142,8 +151,7 @@ async def _not_retryable(place: Workplace, view: TaskView) -> list[str]:
 
 async def task_rows(place: Workplace, actor: Actor) -> list[Document]:
     """Give the lines of the list of tasks, the most recently touched first."""
-    ids = await place.ledger.tasks(tenant=actor.tenant)
-    views = [await _visible(place, task_id, actor) for task_id in ids if not is_register(task_id)]
+    views = await _visible_tasks(place, actor, limit=200)
     return [cards.task_row(view.task, view.records, not_retryable=await _not_retryable(place, view)) for view in views]
 
 

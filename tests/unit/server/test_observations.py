@@ -122,6 +122,17 @@ async def test_a_task_whose_opening_nobody_recorded_belongs_to_whoever_spoke_fir
         assert (await (await house.of("olga")).get("/api/invocations/inv_o?view=card")).status_code == 200
 
 
+async def test_whoever_speaks_first_of_a_task_of_anothers_spoils_nobodys_list():
+    async with a_house() as house:
+        for person in ("olga", "ann"):
+            house.desk.register.add(Registration(source=f"provider:{person}", principal=person))
+        early = event("progress.reported", "inv_1", "task_1", id="e-0", source="provider:olga", data={"order": 1})
+        await _send(house, "olga", early)
+        await _send(house, "ann", event("task.opened", "task_1", "task_1", source="provider:ann", data={"purpose": "Mine"}))
+        for person in ("olga", "ann"):
+            assert (await (await house.of(person)).get("/api/tasks")).status_code == 200
+
+
 async def test_nothing_moves_in_a_task_of_another_tenant():
     async with a_house() as house:
         booking = await a_booking(house.desk)
