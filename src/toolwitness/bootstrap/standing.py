@@ -92,9 +92,7 @@ def _end(now: datetime, seconds: float) -> datetime:
     try:
         return now + timedelta(seconds=seconds)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(
-            f"How long the grant holds cannot be understood: {error}.", field="seconds", remedy="Give seconds."
-        ) from None
+        raise InvalidInput(f"How long the grant holds cannot be understood: {error}.", field="seconds", remedy="Give seconds.") from None
 
 
 def _money(amount: str, currency: str) -> Money | None:

@@ -29,7 +29,6 @@ class Decision(StrEnum):
     DENY = "deny"
 
 
-
 def build_request(record: InvocationRecord, policy: ToolPolicy, *, approval_id: str, inputs: bytes, now: datetime) -> dict[str, Any]:
     """Give the fields of ``approval.requested``, without absent ones.
 

@@ -29,7 +29,13 @@ async def approve(
     def decide(situation: Situation) -> list[Draft]:
         act, wanted = _act(place, situation, Kind.GRANTED, actor, approval_id, inputs_digest, reason, request_id)
         verdict = judge_decision(
-            situation.record, situation.policy, actor, action="approve", approval_id=wanted, inputs_digest=inputs_digest, now=situation.now,
+            situation.record,
+            situation.policy,
+            actor,
+            action="approve",
+            approval_id=wanted,
+            inputs_digest=inputs_digest,
+            now=situation.now,
             authority=situation.authority,
         )
         require(verdict, act, remedy="Look at the card again: it shows what can still be decided.")
@@ -57,7 +63,13 @@ async def deny(
     def decide(situation: Situation) -> list[Draft]:
         act, wanted = _act(place, situation, Kind.DENIED, actor, approval_id, "", reason, request_id)
         verdict = judge_decision(
-            situation.record, situation.policy, actor, action="deny", approval_id=wanted, inputs_digest="", now=situation.now,
+            situation.record,
+            situation.policy,
+            actor,
+            action="deny",
+            approval_id=wanted,
+            inputs_digest="",
+            now=situation.now,
             authority=situation.authority,
         )
         require(verdict, act)

@@ -82,9 +82,7 @@ def _leads_to(
         return False
 
 
-async def charged(
-    place: Workplace, invocation_id: str, *, actor: Actor, approval_id: str, inputs_digest: str
-) -> tuple[bytes, Covered]:
+async def charged(place: Workplace, invocation_id: str, *, actor: Actor, approval_id: str, inputs_digest: str) -> tuple[bytes, Covered]:
     """Give the inputs that would be approved, and what was charged for them to the tenant's budgets, where the approval would count."""
     situation = await read(place, invocation_id)
     record = situation.record

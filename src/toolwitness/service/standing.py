@@ -96,9 +96,7 @@ def _listed(home: str, grant_id: str, found: Mapping[str, Any], uses: Sequence[M
     }  # fmt: skip  # facts in lines
 
 
-async def revoke_authority(
-    place: Workplace, holder: str, *, actor: Actor, role: str = "", reason: str = ""
-) -> list[Recorded]:
+async def revoke_authority(place: Workplace, holder: str, *, actor: Actor, role: str = "", reason: str = "") -> list[Recorded]:
     """Take authority from somebody, all of it or one role, in the actor's tenant.
 
     What they approved and what has not been dispatched is invalidated, and so is what only they could answer. Whoever gives it back records

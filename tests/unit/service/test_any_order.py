@@ -119,7 +119,12 @@ class AnyOrder(RuleBasedStateMachine):
 
     # ── steps ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    @rule(target=calls, tool=st.sampled_from(["pay", "pay", "look"]), amount=st.sampled_from(["1.00", "2.00"]), go=st.sampled_from(["on", "wait"]))
+    @rule(
+        target=calls,
+        tool=st.sampled_from(["pay", "pay", "look"]),
+        amount=st.sampled_from(["1.00", "2.00"]),
+        go=st.sampled_from(["on", "wait"]),
+    )
     def propose(self, tool: str, amount: str, go: str) -> Any:
         view = self.run(self.ledger.task(self.task))
         if len(view.records) > 3:

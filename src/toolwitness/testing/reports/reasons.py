@@ -98,7 +98,7 @@ REJECTED: Final = _table(
     ("earlier-outcome-unknown outcome-unknown", """
         outcome-unknown same-purpose-outcome-unknown reconcile-first reconciliation-required
     """),
-)
+)  # fmt: skip  # a table that reads as one
 """Word → the rules of ours by which a decision is refused that way."""
 REFUSED: Final = _table(
     ("approval-bound approval-outdated other-inputs", """
@@ -144,7 +144,7 @@ REFUSED: Final = _table(
     ("unproposed", """
         unknown-invocation not-proposed unproposed
     """),
-)
+)  # fmt: skip  # as above
 """Word → the rules of ours by which a dispatch is refused that way."""
 
 _EXPIRY: Final = frozenset({"expired", "approval-expired", "already-expired", "deadline-passed", "after-deadline", "after-expiry", "late"})
