@@ -53,7 +53,7 @@ class World:
         self.kept: list[object] = []
 
     async def reporter(self, **options: object) -> Reporter:
-        tool = Tool(name="number", fn=number, policy=ToolPolicy(tool="number", consequences=("read-only",)))  # type: ignore[arg-type]
+        tool = Tool(name="number", fn=number, policy=ToolPolicy(tool="number", consequences=("read-only",)))
         self.place.policies["number"] = tool.policy
         task = await open_task(self.place, "Report")
         self.one = await propose(self.place, task, Proposal(tool="number", inputs=b"{}", source_request="m", proposer="p"))
@@ -71,7 +71,7 @@ class World:
 
 
 def ended(kind: EndingKind, **what: object) -> Ended:
-    return Ended(at=AT, ending=Ending(kind=kind, executor=Executor.TASK, **what))  # type: ignore[arg-type]
+    return Ended(at=AT, ending=Ending(kind=kind, executor=Executor.TASK, **what))
 
 
 async def test_every_fact_has_its_kind_and_its_number():
@@ -166,7 +166,7 @@ async def test_a_report_that_is_cut_off_by_a_cancellation_is_said_later_and_once
     append = world.ledger.append
 
     async def cancelled_after_writing(*args: object, **kwargs: object) -> object:
-        await append(*args, **kwargs)  # type: ignore[arg-type]
+        await append(*args, **kwargs)
         raise asyncio.CancelledError
 
     monkeypatch.setattr(world.ledger, "append", cancelled_after_writing)
