@@ -7,8 +7,7 @@ how many device flushes an operation took, and how much of the machine others we
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -82,18 +81,17 @@ def _wait_for_quiet() -> None:
 
 def _sample(contender: Contender, place: Path, seconds: float) -> Sample:
     _wait_for_quiet()
-    flushes, idle, wall, cpu = _flushes(place), _idle(), time.perf_counter(), _own_cpu()
-    with _clocked() as took:
-        answer = contender.run(place, seconds)
+    _watch.place = place
+    restart()
+    answer = contender.run(place, seconds)
     operations, latencies = answer if isinstance(answer, tuple) else (answer, ())
-    after, idle_after, cpu_after = _flushes(place), _idle(), _own_cpu()
-    total = time.perf_counter() - wall
-    others = 0.0
-    if idle is not None and idle_after is not None:
-        others = max((os.cpu_count() or 1) * total - (idle_after - idle) - (cpu_after - cpu), 0) / total
+    begun, ended = _watch.begun, _watch.ended or _take()
+    took, cpu, others = ended.wall - begun.wall, ended.cpu - begun.cpu, 0.0
+    if begun.idle is not None and ended.idle is not None:
+        others = max((os.cpu_count() or 1) * took - (ended.idle - begun.idle) - cpu, 0) / took
     return Sample(
-        operations=operations, seconds=took[0], cpu_seconds=cpu_after - cpu, others=round(others, 2), latencies_ms=latencies,
-        flushes=None if flushes is None or after is None else (after - flushes) / operations,
+        operations=operations, seconds=took, cpu_seconds=cpu, others=round(others, 2), latencies_ms=latencies,
+        flushes=None if begun.flushes is None or ended.flushes is None else (ended.flushes - begun.flushes) / operations,
     )  # fmt: skip  # one field after the other
 
 
@@ -167,25 +165,40 @@ def timed(operation: Callable[[], Any], seconds: float, *, warm_up: int = 0) -> 
     return count
 
 
-_clock: list[float] = [0.0, 0.0]
+@dataclass(frozen=True, slots=True)
+class _Gauges:
+    """What the gauges of the machine showed at one moment."""
+
+    wall: float
+    cpu: float
+    idle: float | None
+    flushes: int | None
+
+
+@dataclass(slots=True)
+class _Watch:
+    """The running sample: on which disk it writes, and what the gauges showed when it began and ended."""
+
+    place: Path
+    begun: _Gauges
+    ended: _Gauges | None = None
 
 
 def restart() -> None:
-    """Start the clock of the running sample here: what came before was preparation."""
-    _clock[0], _clock[1] = time.perf_counter(), 0.0
+    """Start the sample here: what came before was preparation."""
+    _watch.begun, _watch.ended = _take(), None
 
 
 def stop() -> None:
-    """Stop the clock of the running sample here: what follows is tidying up."""
-    _clock[1] = time.perf_counter()
+    """End the sample here: what follows is tidying up."""
+    _watch.ended = _take()
 
 
-@contextmanager
-def _clocked() -> Iterator[list[float]]:
-    took = [0.0]
-    restart()
-    yield took
-    took[0] = (_clock[1] or time.perf_counter()) - _clock[0]
+def _take() -> _Gauges:
+    return _Gauges(time.perf_counter(), _own_cpu(), _idle(), _flushes(_watch.place))
+
+
+_watch = _Watch(Path(), _Gauges(0.0, 0.0, None, None))
 
 
 def _own_cpu() -> float:

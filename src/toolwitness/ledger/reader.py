@@ -5,14 +5,17 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from toolwitness.core.making import maker
 from toolwitness.core.states import State
 from toolwitness.ledger.connection import explained, open_reader
 from toolwitness.ledger.rows import CHAIN, read_events
 from toolwitness.ports import Recorded, StateRow
 
 Given = TypeVar("Given")
+_new_row: Final = maker(StateRow)
+_STATES: Final = {state.value: state for state in State}
 
 
 class Reader:
@@ -86,14 +89,10 @@ def select_states(connection: sqlite3.Connection, states: Iterable[State] | None
         wanted,
     )
     return [
-        StateRow(
-            invocation_id=name,
-            task_id=task,
-            tenant=tenant,
-            state=None if state is None else State(state),
-            version=version,
+        _new_row(
+            invocation_id=name, task_id=task, tenant=tenant, state=None if state is None else _STATES[state], version=version,
             position=position,
-        )
+        )  # fmt: skip  # one column after the other
         for name, task, tenant, state, version, position in rows
     ]
 
