@@ -90,9 +90,13 @@ def select_states(connection: sqlite3.Connection, states: Iterable[State] | None
     )
     return [
         _new_row(
-            invocation_id=name, task_id=task, tenant=tenant, state=None if state is None else _STATES[state], version=version,
+            invocation_id=name,
+            task_id=task,
+            tenant=tenant,
+            state=None if state is None else _STATES[state],
+            version=version,
             position=position,
-        )  # fmt: skip  # one column after the other
+        )
         for name, task, tenant, state, version, position in rows
     ]
 
