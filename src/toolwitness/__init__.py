@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from toolwitness.bootstrap.desk import Desk, open  # noqa: A004 - toolwitness.open reads as what it does
+    from toolwitness.bootstrap.desk import Desk
+    from toolwitness.bootstrap.opening import open  # noqa: A004 - toolwitness.open reads as what it does
     from toolwitness.bootstrap.provenance import from_result, from_user
     from toolwitness.bootstrap.task import Call, TaskHandle
     from toolwitness.core.errors import InvalidInput, NotPermitted, ToolwitnessError
@@ -49,7 +50,7 @@ _WHERE: Final = {
     "emit": "runtime.body",
     "from_result": "bootstrap.provenance",
     "from_user": "bootstrap.provenance",
-    "open": "bootstrap.desk",
+    "open": "bootstrap.opening",
     "part_completed": "runtime.body",
     "progress": "runtime.body",
     "stop_requested": "runtime.body",

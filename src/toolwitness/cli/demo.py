@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from toolwitness.bootstrap.desk import Desk
-from toolwitness.bootstrap.desk import open as open_desk
+from toolwitness.bootstrap.opening import open as open_desk
 from toolwitness.cli.answers import json_option, note, print_json, run, say
 from toolwitness.cli.desks import person, refuse_to_mix
 from toolwitness.cli.drawing import evidence

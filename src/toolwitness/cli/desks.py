@@ -9,8 +9,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from toolwitness.bootstrap.desk import Desk, ledger_path
-from toolwitness.bootstrap.desk import open as open_desk
+from toolwitness.bootstrap.desk import Desk
+from toolwitness.bootstrap.opening import ledger_path
+from toolwitness.bootstrap.opening import open as open_desk
 from toolwitness.bootstrap.policy_file import load_policy
 from toolwitness.bootstrap.world import SystemClock
 from toolwitness.cli.answers import json_option

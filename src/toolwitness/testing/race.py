@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from toolwitness.bootstrap.desk import open as open_a_desk
+from toolwitness.bootstrap.opening import open as open_a_desk
 from toolwitness.core.errors import NotPermitted
 from toolwitness.core.evidence import Kind
 from toolwitness.core.verdicts import Actor, Verdict
