@@ -1,7 +1,8 @@
 """The ledger in one SQLite file that several processes may share.
 
-Acknowledged means committed with ``synchronous=FULL``: on disk. Appends of many callers share a commit. One thread writes, one reads;
-what is remembered between appends is trusted only while nobody else has written.
+Acknowledged means committed with ``synchronous=FULL``: on disk. Appends of many callers share a commit on a thread that writes; one that
+is alone is written at once where the disk is quick (``writer.py``). Another thread reads. What is remembered between appends is trusted
+only while nobody else has written.
 """
 
 import asyncio

@@ -97,8 +97,10 @@ class Writer:
     def _write_here(self, job: Job) -> bool:
         """Write one append on the event loop, if that can be done at once; tell whether it was."""
         book = self.book
-        if book is None or not isinstance(job, Append) or book.shared or book.commit_seconds > _BRIEF_SECONDS:
+        if book is None or book.shared or book.commit_seconds > _BRIEF_SECONDS:
             return False
+        if not isinstance(job, Append) or job.deciding is not None:
+            return False  # what decides may call somebody's policy, and that shall not run on the event loop
         try:
             recorded = book.write_at_once((job,))
         except Exception as error:  # noqa: BLE001 - whatever it was, nothing was written and the caller must hear of it

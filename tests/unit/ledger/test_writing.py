@@ -14,6 +14,7 @@ from toolwitness.core.errors import OnceKeyTaken, Unavailable
 from toolwitness.ledger.book import Book
 from toolwitness.ledger.sqlite import SqliteLedger
 from toolwitness.ledger.transaction import Append
+from toolwitness.ports import Draft, TaskView
 from toolwitness.testing.ledger_contract import opened, output
 
 COMMITS = list[tuple[str, int]]
@@ -54,6 +55,17 @@ async def test_one_append_alone_is_written_at_once(ledger: SqliteLedger, commits
     answers = [(await ledger.append("task_1", [output(order)]))[0].position for order in range(3)]
     assert (answers, commits) == ([2, 3, 4], [("loop", 1)] * 3)
     assert list(await ledger.verify()) == []
+
+
+async def test_what_decides_in_its_turn_decides_on_the_thread(ledger: SqliteLedger, commits: COMMITS) -> None:
+    where: list[bool] = []
+
+    def deciding(view: TaskView) -> Sequence[Draft]:
+        where.append(threading.current_thread() is threading.main_thread())
+        return [output(view.sequence)]
+
+    await ledger.decide("task_1", deciding)
+    assert (where, commits) == ([False], [("thread", 1)])
 
 
 async def test_the_appends_of_one_turn_share_a_commit(ledger: SqliteLedger, commits: COMMITS) -> None:
