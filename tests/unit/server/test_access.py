@@ -17,6 +17,7 @@ from tests.unit.server.test_reading import problem_of
 from toolwitness.cli.serve import serving
 from toolwitness.core.errors import Unavailable
 from toolwitness.core.verdicts import Actor
+from toolwitness.server.app import create_app
 
 ANN = tw.Actor(id="ann", roles=frozenset({"finance"}))
 POSTS = ["/api/invocations/{waiting}/actions/approve", "/api/decisions", "/api/events", "/api/receipts"]
@@ -289,3 +290,24 @@ async def test_the_page_says_what_to_do_when_nobody_is_signed_in():
         assert (answer.status_code, answer.headers["content-type"]) == (401, "text/html; charset=utf-8")
         assert "<h1>Nobody is signed in here</h1>" in answer.text
         assert "script" not in answer.text
+
+
+async def test_a_desk_that_cannot_start_says_so_and_nothing_else_is_spoken():
+    desk = tw.open("memory:", sweep_seconds=3600)
+
+    async def start() -> None:
+        raise Unavailable("The file is locked by another process.")
+
+    app: Any = create_app(desk.place, desk.register, authenticate=_sync, start=start)
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+        for address in ("/api/tasks", "/", "/api/stream"):
+            answer = await client.get(address)
+            assert (answer.status_code, problem_of(answer)["code"]) == (503, "unavailable"), answer.text
+    told: list[Any] = []
+
+    async def send(message: Any) -> None:
+        told.append(message)
+
+    await app({"type": "websocket", "path": "/"}, None, send)
+    assert told == [{"type": "websocket.close", "code": 1003}]

@@ -163,3 +163,79 @@ async def test_inputs_arrive_with_all_their_digits():
             assert answer.status_code == 200
             outcome = await call
         assert outcome.value == "C9007199254740993123"
+
+
+async def test_a_refusal_that_another_process_gave_is_given_again(tmp_path: Path):
+    url = str(tmp_path / "calls.db")
+    async with a_house(url) as house:
+        booking = await a_booking(house.desk)
+        first = await house.act("eve", booking.waiting, "approve", requestId="r-1")
+        async with a_house(url) as other:
+            again = await other.act("eve", booking.waiting, "approve", requestId="r-1")
+        assert (first.status_code, again.status_code) == (409, 409)
+        assert (first.json()["rule"], first.json()["detail"]) == (again.json()["rule"], again.json()["detail"])
+        acts = [r for r in await house.desk.ledger.read(invocation_id=booking.waiting) if r.event.kind == Kind.GRANTED]
+        assert len(acts) == 1
+
+
+async def test_a_waiver_sent_twice_is_one_waiver_in_any_process(tmp_path: Path):
+    url = str(tmp_path / "calls.db")
+    async with a_house(url) as house:
+
+        @house.desk.tool(consequences=[tw.READ_ONLY])
+        async def fail() -> None:
+            raise tw.ToolFailure("down", "The service is down.")
+
+        async with house.desk.task("Try") as task:
+            call = task.call(fail)
+            await call
+            failed = await call.invocation_id()
+        first = await house.act("ann", failed, "waive_child", requestId="r-1", reason="not needed")
+        assert first.status_code == 200, first.text
+        async with a_house(url) as other:
+            again = await other.act("ann", failed, "waive_child", requestId="r-1", reason="not needed")
+        assert (again.status_code, again.json()["recorded"]) == (200, first.json()["recorded"])
+        third = await house.act("ann", failed, "waive_child", requestId="r-2", reason="still not needed")
+        assert (third.status_code, problem_of(third)["code"]) == (409, "not-permitted")
+
+
+async def test_what_leaves_no_request_id_on_record_is_still_done_once():
+    async with a_house() as house:
+
+        @house.desk.tool(consequences=[tw.EXTERNALLY_VISIBLE], standing_authorization="mandate 1")
+        async def send() -> None:
+            tw.effect_observed("mail", reference="m-1")
+            raise tw.ToolFailure("cut", "The line was cut.", effects="unknown")
+
+        async with house.desk.task("Send") as task:
+            call = task.call(send)
+            await call
+            cut = await call.invocation_id()
+        answers = [await house.act("ann", cut, "reconcile", requestId="r-1", fields={"conclusion": "no_effect"}) for _ in range(2)]
+        assert len({a.status_code for a in answers}) == 1
+        assert answers[0].json() == answers[1].json()
+        told = [r for r in await house.desk.ledger.read(invocation_id=cut) if r.event.kind == Kind.RECONCILED]
+        assert len(told) == (answers[0].status_code == 200)
+
+
+async def test_what_failed_for_no_reason_of_policys_may_be_tried_again(monkeypatch: pytest.MonkeyPatch):
+    async with a_house() as house:
+        booking = await a_booking(house.desk)
+        original = house.desk.ledger.decide
+
+        async def locked(*_: object, **__: object) -> None:
+            raise tw.core.errors.Unavailable("The file is locked.")
+
+        monkeypatch.setattr(house.desk.ledger, "decide", locked)
+        assert (await house.act("ann", booking.waiting, "deny", requestId="r-1")).status_code == 503
+        monkeypatch.setattr(house.desk.ledger, "decide", original)
+        assert (await house.act("ann", booking.waiting, "deny", requestId="r-1")).status_code == 200
+
+
+async def test_what_waits_for_an_approval_is_not_submitted_past_it():
+    async with a_house() as house:
+        booking = await a_booking(house.desk)
+        answer = await house.act("ann", booking.waiting, "submit")
+        assert answer.status_code in {200, 409}
+        record = await house.desk.record(booking.waiting)
+        assert (record.state, record.permission, len(record.approvals)) == (tw.State.AWAITING_APPROVAL, None, 1)

@@ -68,7 +68,9 @@ async def test_the_stream_draws_what_the_api_draws():
         booking = await a_booking(house.desk)
         async with following(house, "ann", task=booking.task) as ann:
             await house.act("ann", booking.waiting, "approve")
-            await ann.until("card", lambda c: c["state"] == "succeeded")
+            await booking.calls[0]
+            head = await house.app.live.cursor()
+            await until(lambda: ann.parser.last_id == head)
         whole = (await (await house.of("ann")).get(f"/api/tasks/{booking.task}?view=card")).json()
         told = {c["id"]: c for c in ann.named("card")}
         assert told[booking.waiting] == next(c for c in whole["cards"] if c["id"] == booking.waiting)
