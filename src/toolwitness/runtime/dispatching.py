@@ -223,7 +223,7 @@ class Dispatch:
             if digest != (record.inputs or {}).get("digest"):  # they changed between the look and the claim
                 record = (await house.patiently(lambda: read(house.place, self._id))).record
                 if not await self._ready(record, tool):
-                    await reporter.lost("the inputs that were approved do not fit the tool; it was not started")
+                    await reporter.never_started("The tool was never started: the inputs that stand do not fit it.")
                     return
             await reporter.accepted(queue_ref=f"{house.host}#{self._id[-8:]}")
             await self._heed_earlier_request()

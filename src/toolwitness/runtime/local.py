@@ -285,11 +285,15 @@ class LocalRuntime:
         return awaited is not None and awaited.nested == "yes"
 
     def _over(self, invocation_id: str, task: asyncio.Task[None]) -> None:
+        performed = self._performs(invocation_id)
         self._calls.pop(invocation_id, None)
         self._dispatches.pop(invocation_id, None)
+        if performed:
+            self._settle(invocation_id, "")  # all that will ever be said of it here has been said
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("toolwitness lost sight of %s: %r", invocation_id, error)
-            self._settle(invocation_id, f"this process lost sight of it: {type(error).__name__}")
+            if not performed:
+                self._settle(invocation_id, f"this process lost sight of it: {type(error).__name__}")
         if invocation_id in self._again:
             self._again.discard(invocation_id)
             self._take(invocation_id)

@@ -55,8 +55,8 @@ def _said(body: ActionBody) -> dict[str, str]:
     return {"reason": body.reason or str(body.fields.get("reason") or ""), "request_id": body.request_id}
 
 
-async def _submit(place: Workplace, invocation_id: str, _actor: Actor, _body: ActionBody) -> Receipt:
-    return await submit.submit(place, invocation_id)
+async def _submit(place: Workplace, invocation_id: str, actor: Actor, _body: ActionBody) -> Receipt:
+    return await submit.submit(place, invocation_id, actor=actor)
 
 
 async def _reconcile(place: Workplace, invocation_id: str, actor: Actor, body: ActionBody) -> Receipt:
@@ -70,8 +70,9 @@ async def _waive(place: Workplace, invocation_id: str, actor: Actor, body: Actio
     return Receipt(recorded=(waived,), record=(await read(place, invocation_id)).record)
 
 
-def _inputs(body: ActionBody) -> dict[str, Any]:
-    return {name: value for name, value in body.fields.items() if name != "reason"}
+def _given(body: ActionBody) -> dict[str, Any]:
+    """Give what goes into the inputs of the call: every field is one of them, also where a tool has an input that is called ``reason``."""
+    return {"fields": body.fields, "reason": body.reason, "request_id": body.request_id}
 
 
 COMMANDS: Final[dict[str, Command]] = {
@@ -80,8 +81,8 @@ COMMANDS: Final[dict[str, Command]] = {
     "dismiss": lambda p, i, a, b: close.dismiss(p, i, actor=a, **_said(b)),
     "withdraw": lambda p, i, a, b: close.withdraw(p, i, actor=a, **_said(b)),
     "submit": _submit,
-    "supply_input": lambda p, i, a, b: inputs.supply_input(p, i, actor=a, fields=_inputs(b), **_said(b)),
-    "edit_inputs": lambda p, i, a, b: exchange.edit_call(p, i, actor=a, fields=_inputs(b), tool=b.tool, **_said(b)),
+    "supply_input": lambda p, i, a, b: inputs.supply_input(p, i, actor=a, **_given(b)),
+    "edit_inputs": lambda p, i, a, b: exchange.edit_call(p, i, actor=a, tool=b.tool, **_given(b)),
     "choose_route": lambda p, i, a, b: again.choose_route(p, i, actor=a, route=str(b.fields.get("route") or ""), **_said(b)),
     "request_cancellation": lambda p, i, a, b: cancel.request_cancellation(p, i, actor=a, **_said(b)),
     "retry": lambda p, i, a, b: again.retry(p, i, actor=a, **_said(b)),

@@ -29,6 +29,10 @@ from toolwitness.service.workplace import (
 )
 
 
+_NOTHING_LEFT: Final = frozenset({"state", "already-permitted"})
+"""Rules under which there is nothing to submit any more: a second click changes nothing and is no mistake."""
+
+
 async def submit(place: Workplace, invocation_id: str, *, actor: Actor | None = None) -> Receipt:
     """Take a proposal as far as policy lets it go now; recorded, never assumed. Submitting twice changes nothing.
 
@@ -46,9 +50,12 @@ async def submit(place: Workplace, invocation_id: str, *, actor: Actor | None = 
             blocked = blocked_by(situation.record, situation.view.task, situation.view.records)
             if actor is not None:
                 policy, now = situation.policy, situation.now
-                require(judge_action(
+                verdict = judge_action(
                     situation.record, policy, actor, action="submit", now=now, blocked_by=blocked, authority=situation.authority
-                ))  # fmt: skip  # one call
+                )
+                if verdict.rule in _NOTHING_LEFT:
+                    return []
+                require(verdict)
             return next_step(place, situation, raw, problems, standing)
 
         return decide

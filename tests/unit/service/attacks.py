@@ -43,6 +43,12 @@ class Stage:
         await until_state(self.desk, invocation_id, tw.State.AWAITING_APPROVAL)
         return call, invocation_id
 
+    async def awaited(self, call: Call, state: tw.State) -> str:
+        """Wait until a call is in a state, and give its id."""
+        invocation_id = await call.invocation_id()
+        await until_state(self.desk, invocation_id, state)
+        return invocation_id
+
     async def proposed(self, amount: str = "412.50", **facts: Any) -> str:
         """Propose a call of the paying tool that nobody here waits for."""
         inputs = f'{{"amount":"{amount}"}}'.encode()

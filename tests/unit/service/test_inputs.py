@@ -177,6 +177,23 @@ async def test_a_process_that_cannot_check_inputs_says_so_and_the_one_that_runs_
             assert ((await call).value, ran) == (14, [14])
 
 
+async def test_an_input_that_is_called_reason_can_be_supplied_and_edited_by_a_click():
+    async with a_stage() as stage:
+
+        @stage.desk.tool(consequences=[tw.EXTERNALLY_VISIBLE], approvers=["role:finance"])
+        async def refund(order: str, reason: str) -> str:
+            return f"{order}: {reason}"
+
+        call = stage.task.call(refund, inputs={"order": "A-1"})
+        one = await stage.awaited(call, tw.State.AWAITING_INPUT)
+        await stage.click(one, "supply_input", ANN, fields={"reason": "broken"}, reason="she called")
+        await stage.click(one, "edit_inputs", ANN, fields={"reason": "late"})
+        supplied = (await stage.recorded(one, Kind.INPUT_SUPPLIED))[0].event.data
+        assert (supplied["reason"], supplied["fields"]) == ("she called", ["reason"])
+        await stage.desk.approve(one, by=ANN)
+        assert (await call).value == "A-1: late"
+
+
 async def test_inputs_that_can_no_longer_be_read_are_not_taken_for_none(monkeypatch: pytest.MonkeyPatch):
     async with a_stage() as stage:
         _, one = await stage.asked()

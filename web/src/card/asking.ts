@@ -130,8 +130,11 @@ export class Asking implements ReactiveController {
     this.refusal = null;
     this.#host.requestUpdate();
     const binding = control.binding ?? {};
-    const reason = typed.find(({ name }) => name === "reason")?.text.trim() || null;
-    const answers = typed.filter(({ name, text }) => name !== "reason" && text !== "");
+    // What is typed into these forms are the call's own inputs, and a tool may call one of them "reason".
+    const isInput = control.action === "edit_inputs" || control.action === "supply_input";
+    const isReason = ({ name }: Typed): boolean => name === "reason" && !isInput;
+    const reason = typed.find(isReason)?.text.trim() || null;
+    const answers = typed.filter((one) => !isReason(one) && one.text !== "");
     this.#host.dispatchEvent(new ToolActionEvent({
       ...this.#subject(), action: control.action, reason,
       fields: Object.fromEntries(answers.map(({ name, text }) => [name, text])),
