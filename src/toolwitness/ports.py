@@ -124,8 +124,8 @@ class Ledger(Protocol):
         """List task ids, the most recently touched first."""
         ...
 
-    async def states(self, *, states: Iterable[State] | None = None) -> Sequence[StateRow]:
-        """List the state rows of invocations, optionally only those in ``states``."""
+    async def states(self, *, states: Iterable[State | None] | None = None) -> Sequence[StateRow]:
+        """List the state rows of invocations, optionally only those in ``states``; ``None`` among them: those in no state yet."""
         ...
 
     async def read(

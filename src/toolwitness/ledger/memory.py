@@ -121,7 +121,7 @@ class MemoryLedger:
         tasks = sorted(self._index.tasks.values(), key=lambda folded: -folded.position)
         return [f.task.id for f in tasks if tenant is None or self._index.tenants[f.task.id] == tenant][:limit]
 
-    async def states(self, *, states: Iterable[State] | None = None) -> Sequence[StateRow]:
+    async def states(self, *, states: Iterable[State | None] | None = None) -> Sequence[StateRow]:
         """List the state rows of invocations, optionally only those in ``states``."""
         wanted = None if states is None else set(states)
         return [row for row in self._index.rows.values() if wanted is None or row.state in wanted]

@@ -79,10 +79,12 @@ def select_events(
     return read_events(connection, clause, parameters, opening=CHAIN)
 
 
-def select_states(connection: sqlite3.Connection, states: Iterable[State] | None) -> Sequence[StateRow]:
+def select_states(connection: sqlite3.Connection, states: Iterable[State | None] | None) -> Sequence[StateRow]:
     """List state rows, the invocations that are longest known first."""
-    wanted = [] if states is None else [state.value for state in states]
-    clause = "" if states is None else f"WHERE state IN ({', '.join('?' * len(wanted))})"
+    named = set[State | None]() if states is None else set(states)
+    wanted = [state.value for state in named if state is not None]
+    stateless = " OR state IS NULL" if None in named else ""
+    clause = "" if states is None else f"WHERE state IN ({', '.join('?' * len(wanted))}){stateless}"
     rows = connection.execute(
         "SELECT invocation_id, task_id, invocations.tenant, state, invocations.version, invocations.position "  # noqa: S608 - our own clause
         f"FROM invocations JOIN tasks ON tasks.id = task {clause} ORDER BY invocations.id",

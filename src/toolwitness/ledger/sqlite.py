@@ -93,7 +93,7 @@ class SqliteLedger:
         """List task ids, the most recently touched first; the tenant of a task is that of its first event."""
         return await self._read(lambda connection: select_tasks(connection, tenant=tenant, limit=limit))
 
-    async def states(self, *, states: Iterable[State] | None = None) -> Sequence[StateRow]:
+    async def states(self, *, states: Iterable[State | None] | None = None) -> Sequence[StateRow]:
         """List the state rows of invocations, optionally only those in ``states``."""
         wanted = None if states is None else set(states)
         return await self._read(lambda connection: select_states(connection, wanted))

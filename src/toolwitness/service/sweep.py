@@ -1,15 +1,21 @@
-"""The sweeper: records that deadlines have passed, by the policy's clock, once across processes and also after a restart (R10)."""
+"""The sweeper: records that deadlines have passed, by the policy's clock, once across processes and also after a restart (R10).
+
+It also lets go what has waited long enough for reports that do not come (R2).
+"""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Final
 
 from toolwitness.core.evidence import Kind
 from toolwitness.core.states import TERMINAL, State
 from toolwitness.policy.deadlines import Due, due
 from toolwitness.ports import Draft, Recorded
+from toolwitness.service.release import overdue, release_drafts
 from toolwitness.service.workplace import Situation, Workplace, carry_out, make_draft, read
 
-OPEN = tuple(state for state in State if state not in TERMINAL)
-"""States in which a call can still be late."""
+OPEN: Final = (None, *(state for state in State if state not in TERMINAL))
+"""States in which a call can still be late; in none at all is one of which only reports are known that wait for earlier ones."""
 
 
 async def sweep(place: Workplace) -> list[Recorded]:
@@ -23,8 +29,10 @@ async def sweep(place: Workplace) -> list[Recorded]:
     for row in await place.ledger.states(states=OPEN):
         try:
             situation = await read(place, row.invocation_id)
+            if overdue(situation.record, situation.now, place.hold_seconds):
+                found += (await carry_out(place, row.invocation_id, partial(release_drafts, place))).recorded
             if due(situation.record, situation.now):
-                found += (await carry_out(place, row.invocation_id, lambda now: _elapsed(place, now))).recorded
+                found += (await carry_out(place, row.invocation_id, partial(_elapsed, place))).recorded
         except Exception as error:  # noqa: BLE001 - one call that cannot be read must not keep all others from expiring
             wrong.append(error)
     if wrong:

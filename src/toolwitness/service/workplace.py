@@ -63,6 +63,8 @@ class Workplace:
     policies: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     checkers: dict[str, Checker] = field(default_factory=dict[str, Checker])
     """Per tool: what is missing from or wrong with these input bytes."""
+    hold_seconds: float = 30.0
+    """How long a numbered report waits for the ones before it, until it is judged without them."""
     file: PolicyFile = field(default_factory=PolicyFile)
     """What the policy file says; the empty one says nothing."""
     authorizer: Authorizer = field(default_factory=RolesAndTenants)

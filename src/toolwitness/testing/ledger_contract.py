@@ -322,9 +322,11 @@ class LedgerContract:
             ("inv_1", "task_1", "a", State.STREAMING, 2, 4)
         ]
         assert {r.invocation_id for r in await ledger.states()} == {"inv_1", "inv_2"}
+        await ledger.append("task_2", [replace_refusal(output(1, "refused", task="task_2", about="inv_3"))])
+        assert [(r.invocation_id, r.state) for r in await ledger.states(states=[None])] == [("inv_3", None)]
         lists = [list(await ledger.tasks()), list(await ledger.tasks(tenant="b")), list(await ledger.tasks(limit=1))]
-        assert lists == [["task_1", "task_2"], ["task_2"], ["task_1"]]
-        assert [await ledger.find(name) for name in ("inv_1", "inv_2", "inv_3")] == ["task_1", "task_2", None]
+        assert lists == [["task_2", "task_1"], ["task_2"], ["task_2"]]
+        assert [await ledger.find(name) for name in ("inv_1", "inv_2", "inv_4")] == ["task_1", "task_2", None]
 
     async def test_a_follower_sees_everything_once_in_order(self, ledger: OpenLedger) -> None:
         """From the start, from the middle, and while others append."""
@@ -392,6 +394,11 @@ class LedgerContract:
         assert isinstance(refused, InvalidInput)
         assert not isinstance(kept, BaseException)
         assert await ledger.head() == 1
+
+
+def replace_refusal(draft: Draft) -> Draft:
+    """Give the same draft as one that nobody believes."""
+    return replace(draft, event=replace(draft.event, refusal="speaker: nobody"))
 
 
 def replace_id(draft: Draft, event_id: str) -> Draft:

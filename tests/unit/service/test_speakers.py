@@ -176,6 +176,26 @@ async def test_numbers_with_a_hole_are_held_until_it_fills_and_repetitions_are_c
         assert await in_state(stage, one) is tw.State.SUCCEEDED
 
 
+async def test_what_waits_for_a_report_that_does_not_come_is_judged_when_policys_wait_is_over():
+    async with a_stage() as stage:
+        stage.listen_to("acme")
+        one = "inv_theirs"
+        started = stage.said(Kind.STARTED, one, data={"attempt": 1, "executor": "x"}, sequence=3, id="3")
+        assert [r.verdict for r in await stage.observe(started)] == [Verdict.HELD]
+        stage.clock.advance(stage.desk.place.hold_seconds - 0.001)
+        assert await stage.desk.sweep() == []
+        stage.clock.advance(0.001)
+        released = await stage.desk.sweep()
+        assert [(str(r.event.kind), r.event.data["up_to"]) for r in released] == [(Kind.HOLD_RELEASED, 3)]
+        assert "number 1 of acme has not come within 30 seconds" in released[0].event.data["reason"]
+        record = await stage.desk.record(one)
+        assert (record.state, record.held) == (tw.State.RUNNING, {})
+        late = stage.said(Kind.PROPOSED, one, data=PROPOSAL, values=INPUTS, sequence=1, id="1")
+        assert (await stage.observe(late))[0].verdict is not Verdict.HELD
+        assert (await stage.desk.record(one)).tool == "pay"
+        assert await stage.desk.sweep() == []
+
+
 async def test_a_start_that_no_policy_of_ours_was_asked_about_is_true_and_says_so():
     async with a_stage() as stage:
         stage.listen_to("acme")
