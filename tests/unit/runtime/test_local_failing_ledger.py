@@ -167,8 +167,13 @@ async def test_following_begins_again_where_it_stopped_and_misses_nothing():
             ledger.stop_following_after = await ledger.head() + 1
             await desk.approve(one, by=ANN)
             assert (await call).kind == "ok"
+            second = task.call(work)
+            two = await second.invocation_id()
+            await until_state(desk, two, tw.State.AWAITING_APPROVAL)
+            await desk.approve(two, by=ANN)
+            assert (await second).kind == "ok"
             assert len(ledger.follows) == 2
-            assert (await kinds(desk, one)).count(Kind.STARTED) == 1
+            assert [(await kinds(desk, i)).count(Kind.STARTED) for i in (one, two)] == [1, 1]
 
 
 async def test_an_event_that_cannot_be_acted_on_stops_nothing(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
