@@ -110,7 +110,7 @@ async def ours(listener: socket.socket, *, whole: str = "") -> Fire:
     now: list[tuple[int, int]] = [(0, 0)]
 
     class Fixed:
-        async def draw(self, *_: object) -> Sequence[tuple[str, str, Any]]:
+        async def draw(self, *_: object, **__: object) -> Sequence[tuple[str, str, Any]]:
             return [("card", "task_b", payload(*now[0]))]
 
         async def newly_waiting(self, _batch: object) -> dict[str, int]:

@@ -26,7 +26,8 @@ _AT_A_TIME: Final = 256
 class Entry:
     """The frames of one batch: for everybody in the audience, by task for those who follow one, and for those who follow another."""
 
-    position: int
+    reaches: int
+    """Up to where the ledger was drawn; it may be further than the batch."""
     frames: bytes
     by_task: dict[str, bytes] = field(default_factory=dict[str, bytes])
     everywhere: bytes = b""
@@ -149,6 +150,8 @@ class Audience:
         self._bytes = 0
         self._followed: Counter[str] = Counter()
         self._shared: dict[tuple[int, int, str], asyncio.Task[Entry]] = {}
+        self.drawn: dict[str, int] = {}
+        """Task id → its event up to which everything was told."""
 
     @property
     def end(self) -> int:
@@ -194,12 +197,12 @@ class Audience:
         end = subscriber.index = dropped + len(log)
         if index == end - 1:  # nearly always: one entry is new
             entry = log[-1]
-            if entry.position <= subscriber.after:
+            if entry.reaches <= subscriber.after:
                 return b""
             return entry.part(subscriber.task_id) if subscriber.task_id else entry.frames
         if index < dropped:
             return self._resync()
-        return b"".join([entry.part(subscriber.task_id) for entry in log[index - dropped :] if entry.position > subscriber.after])
+        return b"".join([entry.part(subscriber.task_id) for entry in log[index - dropped :] if entry.reaches > subscriber.after])
 
     def ping(self, body: bytes) -> None:
         """Write the same to everybody to whom nothing is being written."""

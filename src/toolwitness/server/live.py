@@ -8,7 +8,7 @@ subscriber that resumes, or that lags behind the log, gets what changed since it
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Final, Protocol
 
 from starlette.types import Receive, Send
@@ -24,8 +24,10 @@ from toolwitness.server.leaving import server_is_leaving
 class Drawing(Protocol):
     """What draws for the stream."""
 
-    async def draw(self, actor: Actor, batch: Sequence[Recorded]) -> Iterable[tuple[str, str, Any]]:
-        """Draw what an actor sees of these events: (event name, task id, document)."""
+    async def draw(
+        self, actor: Actor, batch: Sequence[Recorded], *, drawn: MutableMapping[str, int] | None = None
+    ) -> Iterable[tuple[str, str, Any]]:
+        """Draw what an actor sees of these events, as it is now: (event name, task id, document); ``drawn`` keeps what was drawn before."""
         ...
 
     async def newly_waiting(self, batch: Sequence[Recorded]) -> Mapping[str, int]:
@@ -41,7 +43,7 @@ _CATCH_UP: Final = 5000
 """Whoever missed more events than this reads a fresh snapshot instead."""
 _LOOK_SECONDS: Final = 0.5
 """How often it is looked whether the server wants to stop."""
-_LONGEST_REST: Final = 0.2
+_LONGEST_REST: Final = 0.5
 _RETRY: Final = b"retry: 1000\n\n"
 _PING: Final = b": ping\n\n"
 _HEADERS: Final = [
@@ -147,7 +149,7 @@ class Live:
         except Exception:  # noqa: BLE001 - what cannot be drawn does not end the stream: it is logged, and a snapshot is asked for
             _log.exception("the live stream could not draw what was missed after position %s", after)
             return _RETRY + self._resync(head), head
-        return _RETRY + entry.frames + self._mark(entry.position), entry.position
+        return _RETRY + entry.frames + self._mark(entry.reaches), entry.reaches
 
     async def _missed(self, actor: Actor, after: int, task_id: str) -> Entry:
         """Draw what one who was away has missed; many who come back at once share one drawing."""
@@ -215,25 +217,24 @@ class Live:
         await asyncio.sleep(min(_LONGEST_REST, drawing))
 
     async def _entry(self, audience: Audience, batch: Sequence[Recorded], waiting: int | None) -> Entry:
-        """Encode what an audience sees of a batch, once; tasks that none of it follows are not drawn."""
+        """Encode what an audience sees of a batch, once; tasks that none of it follows are not drawn, and nothing is drawn twice."""
         position = batch[-1].position
         seen = [r for r in batch if r.event.tenant == audience.actor.tenant and audience.follows(r.event.task_id)]
         told = b"" if waiting is None else frame("inbox", {"waiting": waiting})
-        by_task: dict[str, list[bytes]] = {}
+        if not seen and not told:
+            return Entry(position, b"")
+        by_task: dict[str, list[bytes]] = {one.event.task_id: [] for one in seen}
         parts: list[bytes] = []
-        for name, task_id, document in await self._drawing.draw(audience.actor, seen) if seen else ():
+        for name, task_id, document in await self._drawing.draw(audience.actor, seen, drawn=audience.drawn) if seen else ():
             encoded = frame(name, document)
             parts.append(encoded)
-            by_task.setdefault(task_id, []).append(encoded)
-        if not parts and not told:
-            return Entry(position, b"")
-        parts.append(told)
+            by_task[task_id].append(encoded)
         mark = self._mark(position)
         return Entry(
-            position,
-            b"".join(parts) + mark,
-            {task: b"".join(own) + told + mark for task, own in by_task.items()},
-            told + mark if told else b"",
+            reaches=max(position, await self._ledger.head()),
+            frames=b"".join(parts) + told + mark,
+            by_task={task: b"".join(own) + told + mark for task, own in by_task.items()},
+            everywhere=told + mark if told else b"",
         )
 
     async def _watch(self) -> None:

@@ -4,7 +4,7 @@ A reader sees the tasks of its own tenant and no others; to everybody else they 
 """
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
@@ -151,17 +151,26 @@ class Boards:
 
     # ── what changes ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def draw(self, actor: Actor, batch: Sequence[Recorded]) -> list[tuple[str, str, Document]]:
-        """Draw what a batch of events changed, as the actor sees it: (event name, task id, document)."""
+    async def draw(
+        self, actor: Actor, batch: Sequence[Recorded], *, drawn: MutableMapping[str, int] | None = None
+    ) -> list[tuple[str, str, Document]]:
+        """Draw what a batch of events changed, as the actor sees it now: (event name, task id, document).
+
+        What is drawn may show more than the batch: all that is recorded by then. ``drawn`` keeps for a reader up to which event of each
+        task that was, so that the next batch draws only what is newer.
+        """
+        seen = {} if drawn is None else drawn
         since: dict[str, int] = {}
         for one in batch:
-            since.setdefault(one.event.task_id, one.task_sequence)
-        drawn: list[tuple[str, str, Document]] = []
+            if one.task_sequence > seen.get(one.event.task_id, 0):
+                since.setdefault(one.event.task_id, one.task_sequence)
+        found: list[tuple[str, str, Document]] = []
         for task_id, first in since.items():
             with suppress(UnknownId):  # an event that speaks of a task of another tenant shows nothing of it
                 async with self.board(task_id, actor) as board:
-                    drawn += [(name, task_id, document) for name, document in await board.changes(actor, first)]
-        return drawn
+                    found += [(name, task_id, document) for name, document in await board.changes(actor, first)]
+                    seen[task_id] = board.sequence
+        return found
 
     async def newly_waiting(self, batch: Sequence[Recorded]) -> Mapping[str, int]:
         """Count by tenant what waits for a person, for the tenants where this batch may have changed it."""

@@ -163,3 +163,17 @@ async def _ask(desk: tw.Desk, task: str, invocation: str, data: dict[str, str]) 
         data=data,
     )  # fmt: skip  # facts in lines
     await desk.ledger.append(task, [Draft(event=said)])
+
+
+async def test_what_was_drawn_ahead_of_its_batch_is_not_drawn_again(drawn: list[str]):
+    async with a_house() as house:
+        await _a_run(house.desk, "task_a", ["inv_a", "inv_b"])
+        boards, kept = Boards(house.desk.place), dict[str, int]()
+        head = await house.desk.ledger.head()
+        for number, name in enumerate(["inv_a", "inv_b", "inv_a", "inv_b"]):
+            await _say(house.desk, "task_a", name, Kind.OUTPUT, number, order=number, output=b'"x"')
+        late = await house.desk.ledger.read(after=head)
+        drawn.clear()
+        told = [[name for name, _, _ in await boards.draw(ANN, [one], drawn=kept)] for one in late]
+        assert sorted(drawn) == ["inv_a", "inv_b"]
+        assert [bool(names) for names in told] == [True, False, False, False]

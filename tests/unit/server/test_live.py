@@ -264,9 +264,9 @@ class _Counted:
         self.inner = inner
         self.draws = 0
 
-    async def draw(self, actor: Actor, batch: Sequence[Recorded]) -> Any:
+    async def draw(self, actor: Actor, batch: Sequence[Recorded], **kept: Any) -> Any:
         self.draws += 1
-        return await self.inner.draw(actor, batch)
+        return await self.inner.draw(actor, batch, **kept)
 
     async def newly_waiting(self, batch: Sequence[Recorded]) -> Any:
         return await self.inner.newly_waiting(batch)
@@ -387,7 +387,7 @@ async def test_what_cannot_be_drawn_asks_for_a_snapshot_and_the_stream_lives_on(
         inner = counted.inner
 
         class Broken:
-            async def draw(self, *_: object) -> Any:
+            async def draw(self, *_: object, **__: object) -> Any:
                 raise ZeroDivisionError
 
             newly_waiting, waiting_count = inner.newly_waiting, inner.waiting_count
