@@ -12,6 +12,7 @@ from tests.unit.runtime.failing import a_failing_desk
 from toolwitness.core.errors import Unavailable
 from toolwitness.core.findings import Code
 from toolwitness.runtime.dispatching import Dispatch
+from toolwitness.runtime.reporting import Reporter
 from toolwitness.runtime.tools import Tool
 from toolwitness.service.propose import Proposal, propose
 from toolwitness.service.submit import submit
@@ -283,3 +284,53 @@ def test_recorded_inputs_are_checked_whatever_they_are(raw: bytes, fields: list[
 
     tool = Tool(name="work", fn=work, policy=ToolPolicy(tool="work", consequences=("read-only",)))
     assert [problem.field for problem in tool.check(raw)] == fields
+
+
+async def test_a_ledger_that_cannot_be_read_for_a_moment_while_a_call_is_taken_up_is_waited_for():
+    async with a_failing_desk(patience_seconds=30) as (desk, ledger):
+
+        @desk.tool(**READS)
+        async def work() -> str:
+            return "done"
+
+        def for_a_moment(batch: Any) -> None:
+            if any(recorded.event.kind == Kind.PERMITTED for recorded in batch):
+                ledger.unreadable = True
+                asyncio.get_running_loop().call_later(0.15, setattr, ledger, "unreadable", False)  # noqa: FBT003 - a flag of the fake
+
+        ledger.add_listener(for_a_moment)
+        async with desk.task("Work") as task:
+            one = await propose(desk.place, task.id, Proposal(tool="work", inputs=b"{}", source_request="m", proposer="p"))
+            with pytest.raises(Unavailable):
+                await submit(desk.place, one)  # it is recorded; only the answer could not be read
+            await until(lambda: _is(ledger.unreadable, wanted="no"))
+            await until_state(desk, one, tw.State.SUCCEEDED)
+
+
+async def _is(unreadable: bool, *, wanted: str) -> bool:  # noqa: FBT001 - the fake's own flag
+    await asyncio.sleep(0.01)
+    return unreadable == (wanted == "yes")
+
+
+async def test_a_cancellation_that_is_requested_while_the_call_is_accepted_keeps_it_from_starting(monkeypatch: pytest.MonkeyPatch):
+    async with a_desk() as desk:
+        ran: list[str] = []
+
+        @desk.tool(**READS)
+        async def work() -> None:
+            ran.append("yes")
+
+        accepted = Reporter.accepted
+
+        async def asked_first(self: Reporter, *, queue_ref: str) -> None:
+            await desk.request_cancellation(self._record.id, by=ANN, reason="enough")
+            await accepted(self, queue_ref=queue_ref)
+
+        monkeypatch.setattr(Reporter, "accepted", asked_first)
+        async with desk.task("Work") as task:
+            outcome = await task.call(work)
+            closure = outcome.record.closure
+            assert (outcome.which, closure.initiator, closure.reason, closure.termination, ran) == (
+                "execution-terminated", "ann", "enough", "confirmed", [],
+            )  # fmt: skip  # one claim after the other
+            assert outcome.record.reconciliation in {"not-executed", "none-expected"}

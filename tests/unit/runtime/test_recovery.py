@@ -18,6 +18,7 @@ from toolwitness.runtime import recovery
 from toolwitness.service.claim import claim
 from toolwitness.service.propose import Proposal, propose
 from toolwitness.service.submit import submit
+from toolwitness.service.workplace import read
 
 READS = {"consequences": [tw.READ_ONLY]}
 HERE = socket.gethostname()
@@ -129,6 +130,8 @@ async def test_a_call_that_a_living_process_or_another_machine_holds_is_left_alo
         async with desk.task("Look") as task:
             for worker in (f"{HERE}:{os.getppid()}:{recovery._started(os.getppid())}-x", "elsewhere:1:1-x", desk.host):
                 await held_by(desk, task.id, worker)
+                situation = await read(desk.place, (await desk.ledger.states())[-1].invocation_id)
+                assert recovery._lost(desk.place, situation, "recovery") == []
             assert await recovery.record_lost(desk.place, source="recovery") == []
 
 

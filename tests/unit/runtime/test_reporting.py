@@ -85,7 +85,7 @@ async def test_every_fact_has_its_kind_and_its_number():
         OutputEmitted(at=AT, order=3, value={"a": 1}),
         PartCompleted(at=AT, part="one", open=("two",)),
         CommitmentCrossed(at=AT, description="at the bank"),
-        EffectObserved(at=AT, description="paid", reference="p-1", fields={"amount": "5.00"}),
+        EffectObserved(at=AT, description="paid", reference="p-1", fields={"amount": "5.00", "final": True, "note": None, "n": 3}),
         Heartbeat(at=AT, lease="lease-1"),
         WaiterReleased(at=AT, body=BodyLeft.STOPPING),
         ended(EndingKind.RETURNED, value=1),
