@@ -28,7 +28,6 @@ from toolwitness.service.workplace import (
     require,
 )
 
-
 _NOTHING_LEFT: Final = frozenset({"state", "already-permitted"})
 """Rules under which there is nothing to submit any more: a second click changes nothing and is no mistake."""
 
