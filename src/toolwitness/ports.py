@@ -61,6 +61,8 @@ class TaskView:
     records: Mapping[str, InvocationRecord]
     sequence: int
     """The task sequence of the last event; what a command passes as ``expected_sequence``."""
+    shared: Mapping[str, InvocationRecord]
+    """The same records as the ledger keeps them, to be looked at and never changed. To look at all of a large task copies nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from then on (copy on write). The caller in turn gets its own copy of each recor
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any, Final
 
 from toolwitness.core.evidence import Event
@@ -82,7 +83,10 @@ class Folded:
     def view(self) -> TaskView:
         """Give a reading that stays as it is whatever is recorded later."""
         self.mine.clear()
-        return TaskView(task=copy_task(self.task), records=Records(dict(self.records)), sequence=self.sequence)
+        shared = dict(self.records)
+        return TaskView(
+            task=copy_task(self.task), records=Records(shared), sequence=self.sequence, shared=MappingProxyType(shared)
+        )  # fmt: skip  # one reading in two forms
 
 
 class Records(Mapping[str, InvocationRecord]):

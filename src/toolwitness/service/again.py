@@ -58,7 +58,7 @@ async def _again(place: Workplace, invocation_id: str, kind: Kind, action: str, 
         if kind is Kind.ROUTE_CHOSEN:
             extra["route"] = "resubmit"
         act = make_draft(place, record, kind, said_by(actor, **extra), owner=Owner.USER, once_key=f"again:{record.id}")
-        latest = latest_attempts(situation.view.records).get(root_of(record, situation.view.records))
+        latest = latest_attempts(situation.view.shared).get(root_of(record, situation.view.shared))
         newest = latest.id if latest else record.id
         verdict = judge_action(
             record, situation.policy, actor, action=action, now=situation.now, latest_attempt=newest, authority=situation.authority
@@ -92,7 +92,7 @@ def moved_dependencies(place: Workplace, situation: Situation, new_id: str, act:
     """Record, for every call that waits for the old attempt, that it now waits for the new one."""
     old = situation.record.id
     drafts: list[Draft] = []
-    for record in situation.view.records.values():
+    for record in situation.view.shared.values():
         declared = next((d for d in record.proposal.get("dependencies") or () if record.moved_dependencies.get(d, d) == old), None)
         if declared is not None:
             moved = {"dependency": declared, "moved_to": new_id}

@@ -34,7 +34,7 @@ async def claim(place: Workplace, invocation_id: str, *, source: str, worker: st
         record = view.records[invocation_id]
         now = replace(before, view=view, record=record, now=place.now())
         verdict = judge_claim(
-            record, now.policy, now.now, earlier=attempt_before(record, view.records), authority=now.authority, cover=cover_at_claim(now)
+            record, now.policy, now.now, earlier=attempt_before(record, view.shared), authority=now.authority, cover=cover_at_claim(now)
         )  # fmt: skip  # one call
         refused[:] = [] if verdict.allowed else [verdict]
         return [_claim(place, record, source, worker)] if verdict.allowed else _void_grant(place, now, verdict)

@@ -206,7 +206,7 @@ async def _charge(place: Workplace, situation: Situation, raw: bytes, budgets: S
 def judge_money(place: Workplace, situation: Situation, raw: bytes, standing: Covered) -> PolicyVerdict:
     """Judge whether what a call costs is understood and fits the task's budgets, and say what the tenant's budgets have said."""
     budgets = [budget for budget in place.file.budgets if budget.per is Per.TASK]
-    task = judge_spending(_spending(situation, raw, situation.view.records), budgets)
+    task = judge_spending(_spending(situation, raw, situation.view.shared), budgets)
     if task.allowed and standing.tenant is not None and standing.inputs_digest == _digest(situation.record):
         return standing.tenant
     return task if never(task) or standing.tenant is None or not never(standing.tenant) else standing.tenant

@@ -34,8 +34,8 @@ async def request_dispatch(
         await rewrite_inputs(place, invocation_id, by=source, inputs=inputs)
         return refused
     verdict = judge_dispatch(
-        record, situation.policy, situation.now, earlier=attempt_before(record, situation.view.records), approval_id=approval_id,
-        blocked_by=blocked_by(record, situation.view.task, situation.view.records) if record.state in BEFORE_DISPATCH else (),
+        record, situation.policy, situation.now, earlier=attempt_before(record, situation.view.shared), approval_id=approval_id,
+        blocked_by=blocked_by(record, situation.view.task, situation.view.shared) if record.state in BEFORE_DISPATCH else (),
     )  # fmt: skip  # facts in lines
     if not verdict.allowed and not _may_be_covered(situation, verdict):
         return await _refuse(place, situation, verdict, source, worker, approval_id)

@@ -8,6 +8,7 @@ from toolwitness.core.errors import InvalidInput, NotPermitted
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.lineage import latest_attempts
+from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, Owner, State
 from toolwitness.policy.retry import objection_to_repeat, same_purpose
 from toolwitness.policy.tool_policy import ToolPolicy
@@ -163,15 +164,21 @@ async def _linked(place: Workplace, view: TaskView, proposal: Proposal, policy: 
     """Give the proposal as what it is: another attempt, where an earlier one of the same purpose may have had its effect."""
     if proposal.retry_of or proposal.replaces or proposal.reverses:
         return proposal
-    for record in reversed(latest_attempts(view.records).values()):
-        doubtful = record.state in _WITHOUT_SUCCESS or Code.OUTCOME_UNKNOWN in record.findings
-        if record.tool != proposal.tool or not doubtful or not record.inputs or not objection_to_repeat(record, policy):
+    if not any(_is_doubtful(record, proposal.tool) for record in view.shared.values()):
+        return proposal  # as nearly always; to follow every lineage costs more than to look at every record
+    for record in reversed(latest_attempts(view.shared).values()):
+        if not _is_doubtful(record, proposal.tool) or not record.inputs or not objection_to_repeat(record, policy):
             continue
         inputs = await place.ledger.value(str(record.inputs["ref"]))
         changed = same_purpose(inputs, proposal.inputs) if inputs is not None else None
         if changed is not None:
             return replace(proposal, retry_of=record.id, attempt=record.attempt + 1, linked_by="same-purpose", changed=changed)
     return proposal
+
+
+def _is_doubtful(record: InvocationRecord, tool: str) -> bool:
+    """Tell whether a call of this tool has not succeeded, so far as anybody knows, and may have had its effect all the same."""
+    return (record.state in _WITHOUT_SUCCESS or Code.OUTCOME_UNKNOWN in record.findings) and record.tool == tool
 
 
 _WITHOUT_SUCCESS: Final = TERMINAL - {State.SUCCEEDED}

@@ -46,7 +46,7 @@ async def submit(place: Workplace, invocation_id: str, *, actor: Actor | None = 
         problems = problems_of(place, before.record.tool, raw)
 
         def decide(situation: Situation) -> list[Draft]:
-            blocked = blocked_by(situation.record, situation.view.task, situation.view.records)
+            blocked = blocked_by(situation.record, situation.view.task, situation.view.shared)
             if actor is not None:
                 policy, now = situation.policy, situation.now
                 verdict = judge_action(
@@ -85,9 +85,9 @@ def next_step(
         return _ask_for_inputs(place, situation, problems)
     drafts = _inputs_settled(place, situation)
     drafts += _dependencies(place, situation)
-    if blocked_by(record, situation.view.task, situation.view.records):
+    if blocked_by(record, situation.view.task, situation.view.shared):
         return drafts
-    earlier = attempt_before(record, situation.view.records)
+    earlier = attempt_before(record, situation.view.shared)
     cover = standing.cover_for(situation)
     verdict = judge_dispatch(record, situation.policy, situation.now, earlier=earlier, cover=cover)
     if verdict.rule == _NOT_SAFE_TO_REPEAT:
@@ -219,13 +219,13 @@ def _inputs_settled(place: Workplace, situation: Situation) -> list[Draft]:
 def _dependencies(place: Workplace, situation: Situation) -> list[Draft]:
     """Record each dependency that is resolved now and was not recorded as such, with what resolved it."""
     record, view = situation.record, situation.view
-    latest = latest_attempts(view.records)
+    latest = latest_attempts(view.shared) if record.proposal.get("dependencies") else {}
     drafts: list[Draft] = []
     for dependency in record.proposal.get("dependencies") or ():
-        known = view.records.get(dependency)
-        root = root_of(known, view.records) if known else dependency
+        known = view.shared.get(dependency)
+        root = root_of(known, view.shared) if known else dependency
         current = latest.get(root)
-        if dependency in record.resolved_dependencies or not is_resolved(current, view.task, root=root, records=view.records):
+        if dependency in record.resolved_dependencies or not is_resolved(current, view.task, root=root, records=view.shared):
             continue
         by = str(view.task.waived.get(dependency) or (current.state_refs[0] if current and current.state_refs else "waiver"))
         drafts.append(make_draft(place, record, Kind.DEPENDENCY_RESOLVED, {"dependency": dependency, "by": by}, caused_by=[by]))

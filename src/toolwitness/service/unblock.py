@@ -20,14 +20,14 @@ async def unblock(place: Workplace, task_id: str, *, tools: Collection[str], hos
         return []
     ready = [
         record.id
-        for record in view.records.values()
+        for record in view.shared.values()
         if record.state in BEFORE_DISPATCH
         and record.permission is None
         and record.governed
         and record.tool in tools
         and record.proposal.get("host", host) == host
         and record.proposal.get("dependencies")
-        and not blocked_by(record, view.task, view.records)
+        and not blocked_by(record, view.task, view.shared)
     ]
     submitted: list[str] = []
     for invocation_id in ready:

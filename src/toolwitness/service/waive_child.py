@@ -25,7 +25,7 @@ async def waive_child(place: Workplace, task_id: str, invocation_id: str, *, act
     refusals: list[Refusal] = []
 
     def deciding(view: TaskView) -> Sequence[Draft]:
-        needed = required_lineages(view.task, view.records)
+        needed = required_lineages(view.task, view.shared)
         root = next((root for root, record in needed.items() if invocation_id in {root, record.id if record else ""}), None)
         if root is None:
             raise UnknownId(f"{invocation_id!r} is not a required call of this task.", field="invocationId")
@@ -48,14 +48,14 @@ async def waive_child(place: Workplace, task_id: str, invocation_id: str, *, act
 
 def _judge(view: TaskView, root: str, actor: Actor) -> PolicyVerdict:
     """Say whether this actor may waive this lineage now."""
-    record = required_lineages(view.task, view.records)[root]
+    record = required_lineages(view.task, view.shared)[root]
     if not actor.id:
         return _no("actor", "nobody is signed in: a waiver without an actor is none")
     if actor.tenant != view.task.tenant:
         return _no("actor", "this belongs to another tenant")
     if record is not None and (record.state not in TERMINAL or record.state is State.SUCCEEDED):
         return _no("waive-only-ended", f"the call is {record.state}; only one that ended without success can be waived")
-    if is_waived(root, view.task, view.records):
+    if is_waived(root, view.task, view.shared):
         return _no("waived-once", "the call has been waived already")
     return PolicyVerdict(allowed=True, rule="may-waive", reason="the call has ended without success")
 
