@@ -11,4 +11,4 @@ compile() {
     --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock" "$@"
 }
 compile --output-file requirements/run.txt
-compile --output-file requirements/dev.txt --extra pydantic-ai --extra fast --group dev
+compile --output-file requirements/dev.txt --extra pydantic-ai --extra langgraph --extra openai-agents --extra mcp --extra a2a --extra seal --extra fast --group dev

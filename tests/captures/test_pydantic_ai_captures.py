@@ -8,7 +8,7 @@ import pytest
 
 from toolwitness.adapters.pydantic_ai import TABLE
 from toolwitness.bootstrap.replay import replay_file
-from toolwitness.testing.allowed import pydantic_ai
+from toolwitness.testing.allowed.pydantic_ai import allowed
 from toolwitness.testing.scoring import Score, score
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 async def judged(path: Path) -> Score:
     result = await replay_file(path, format_of(path), relative_to=ROOT)
     rows = rows_of(path)
-    return score(result, rows, allowed=pydantic_ai, name=path.stem)
+    return score(result, rows, allowed=allowed, name=path.stem)
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)

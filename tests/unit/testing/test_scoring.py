@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolwitness.testing.allowed import pydantic_ai
+from toolwitness.testing.allowed.pydantic_ai import allowed
 from toolwitness.testing.scoring import Expectation, Score, episodes, score
 
 Rows = list[dict[str, Any]]
@@ -117,7 +117,7 @@ def test_truth_without_an_id_is_matched_by_tool_and_order() -> None:
 def test_whole_evidence_that_is_not_used_is_a_missed_claim() -> None:
     rows = [{"src": "runtime", "kind": "FunctionToolResultEvent", "event": {"part": {"tool_call_id": "c1", "outcome": "success"}}}]
 
-    told = score(result(document("proposed")), rows + truth("start", "end"), allowed=pydantic_ai)
+    told = score(result(document("proposed")), rows + truth("start", "end"), allowed=allowed)
 
     assert (told.allowed, told.missed) == (1, ["c1: succeeded"])
 

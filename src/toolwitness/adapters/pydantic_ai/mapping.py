@@ -5,26 +5,13 @@ leaves out, and, where it deliberately says nothing, why. The reader's handlers 
 Measured with pydantic-ai 2.68; the behaviour behind each row is in the framework's source, the doubts are in the captures.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from toolwitness.core.evidence import Kind as K
+from toolwitness.reading.words import Word
 
 ADAPTER: Final = "pydantic-ai"
 VERSION: Final = "1"
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One concrete word of the framework."""
-
-    word: str
-    says: tuple[K, ...]
-    """The evidence it becomes; empty where it deliberately becomes none."""
-    by: str
-    """Which of its fields, or what around it, makes it say that."""
-    lacks: str = ""
-    """What it does not say, though one might read it so."""
 
 
 _ENDINGS: Final = {

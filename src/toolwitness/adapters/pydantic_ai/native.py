@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from toolwitness.adapters.pydantic_ai import results
-from toolwitness.adapters.pydantic_ai.calls import Call, Calls
-from toolwitness.adapters.pydantic_ai.pen import UNRECORDED, exact
-from toolwitness.adapters.pydantic_ai.reading import items, members, text
 from toolwitness.adapters.pydantic_ai.results import Result, take_result
 from toolwitness.core.evidence import Kind
+from toolwitness.reading import endings
+from toolwitness.reading.calls import Call, Calls
+from toolwitness.reading.lenient import items, members, text
+from toolwitness.reading.pen import UNRECORDED, exact
 
 Event = Mapping[str, Any]
 Handler = Callable[[Calls, str, Event], None]
@@ -135,8 +136,8 @@ def run_result(calls: Calls, word: str, event: Event) -> None:
     if {"calls", "approvals"} <= output.keys():
         _ask(calls, word, output)
     else:
-        results.leave_refused(calls, word)
-    results.end_run(calls, word)
+        endings.leave_refused(calls, word)
+    endings.end_run(calls, word)
 
 
 def nothing(calls: Calls, word: str, event: Event) -> None:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from toolwitness.adapters.pydantic_ai import mapping, results
-from toolwitness.adapters.pydantic_ai.calls import Call, Calls
 from toolwitness.adapters.pydantic_ai.native import result_of
-from toolwitness.adapters.pydantic_ai.pen import UNRECORDED, exact
-from toolwitness.adapters.pydantic_ai.reading import items, members, text
 from toolwitness.core.evidence import Kind
+from toolwitness.reading import endings
+from toolwitness.reading.calls import Call, Calls
+from toolwitness.reading.lenient import items, members, text
+from toolwitness.reading.pen import UNRECORDED, exact
 
 Event = Any
 _CANCEL: Final = re.compile(r"(^|[.\s])cancel(\(\))?($|[\s(])", re.IGNORECASE)
@@ -119,7 +120,7 @@ def outcome(calls: Calls, kind: str, event: Event) -> None:
         _raised(calls, members(event))
     elif kind in {"returned", "stream ended normally"}:
         _history(calls, event)
-        results.end_run(calls, "outcome returned")
+        endings.end_run(calls, "outcome returned")
     else:
         _history(calls, event)
 
@@ -131,7 +132,7 @@ def _raised(calls: Calls, error: Mapping[str, Any]) -> None:
     elif spent := re.match(mapping.MAX_RETRIES, said):
         _retries_spent(calls, spent.group(1), error)
     cancelled = name in {"RunCancelled", "CancelledError", "RunTimedOut"}
-    results.end_run(calls, "outcome raised", "the run was cancelled" if cancelled else "the run ended by an exception")
+    endings.end_run(calls, "outcome raised", "the run was cancelled" if cancelled else "the run ended by an exception")
 
 
 def _refuse_duplicates(calls: Calls, ids: set[str]) -> None:
@@ -154,7 +155,7 @@ def _retries_spent(calls: Calls, tool: str, error: Mapping[str, Any]) -> None:
     if re.fullmatch(mapping.TIMED_OUT, why):
         results.time_out(calls, meant[0], word, why)
     else:
-        results.again(calls, meant[0], word)
+        endings.again(calls, meant[0], word)
         results.fail(calls, meant[0], word, "retries-exhausted", why)
 
 

@@ -16,6 +16,7 @@ framework demands one or not. Any other tool is observed: it runs as it always d
 
 import asyncio
 import json
+import re
 from typing import Any, Final
 
 from pydantic_ai.capabilities import AbstractCapability
@@ -24,19 +25,38 @@ from pydantic_ai.messages import AgentStreamEvent, CustomEvent, ModelResponse, T
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext, ToolApproved, ToolDefinition, ToolDenied
 from pydantic_ai.toolsets.function import FunctionToolsetTool
 
-from toolwitness.adapters.pydantic_ai.desk_side import Decided, DeskLike, DeskSide, Rule, Support, same_json
-from toolwitness.adapters.pydantic_ai.guard import Guard
-from toolwitness.adapters.pydantic_ai.pen import exact
-from toolwitness.adapters.pydantic_ai.reading import members
+from toolwitness.adapters.pydantic_ai.mapping import ADAPTER, TIMED_OUT
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.verdicts import PolicyVerdict
+from toolwitness.reading.lenient import members
+from toolwitness.reading.pen import exact
+from toolwitness.recording.desk_side import Decided, DeskLike, DeskSide, Rule, Support, same_json
+from toolwitness.recording.guard import Guard, Raised
 from toolwitness.runtime.courier import outlast
 from toolwitness.runtime.encoding import encode_value, to_json
 from toolwitness.runtime.facts import Ending, EndingKind
 from toolwitness.service.workplace import read
 
 Context = RunContext[Any]
+
+
+def _limit(error: BaseException) -> str:
+    """Give the framework's own time limit where it is what was raised."""
+    timed_out = isinstance(error, ToolRetryError) and re.fullmatch(TIMED_OUT, str(error))
+    return str(error).removeprefix("Timed out after ").removesuffix(".") if timed_out else ""
+
+
+_RAISED: Final = Raised(
+    pauses={"ApprovalRequired": "approval", "CallDeferred": "answer"},
+    categories={
+        "ToolRetryError": ("retry-asked", "The tool asked the model to call it again."),
+        "ModelRetry": ("retry-asked", "The tool asked the model to call it again."),
+        "ToolFailedError": ("tool-failed", "The tool reported a failure."),
+        "ToolFailed": ("tool-failed", "The tool reported a failure."),
+    },
+    limit=_limit,
+)
 _PURPOSE: Final = 200
 
 
@@ -45,7 +65,7 @@ class Recorder(AbstractCapability[Any]):
 
     def __init__(self, desk: DeskLike, *, task_id: str = "") -> None:
         """Record at ``desk``; ``task_id`` names an open task for all calls, else each conversation gets its own."""
-        self._desk = DeskSide(desk, task_id=task_id)
+        self._desk = DeskSide(desk, ADAPTER, task_id=task_id)
         self._asked_again: dict[tuple[str, str], list[str]] = {}
         """By run and tool: the calls that the model was asked to make again."""
         self._proposed: dict[str, list[str]] = {}
@@ -171,7 +191,7 @@ class Recorder(AbstractCapability[Any]):
         support = _support(ctx, call.tool_name)
         inputs = encode_value(args)
         same = "same" if same_json(await self._desk.standing(record), inputs) else "different"
-        guard = Guard(self._desk, record, support=support, permit=permit, inputs=inputs, compared=same)
+        guard = Guard(self._desk, record, support=support, permit=permit, inputs=inputs, compared=same, raised=_RAISED)
         ending = await guard.run(lambda: handler(args))
         return self._result(ctx, call, record, ending)
 

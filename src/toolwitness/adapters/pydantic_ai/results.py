@@ -4,17 +4,17 @@ Three rules. The framework's own texts are read before the word ``success`` is b
 second run of it. Whoever was cancelled has lost a waiter: neither a stream nor a hook can know that the body has ended; it may be a thread.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from toolwitness.adapters.pydantic_ai import mapping
-from toolwitness.adapters.pydantic_ai.calls import FRAMEWORK, Call, Calls
-from toolwitness.adapters.pydantic_ai.pen import UNRECORDED, exact
 from toolwitness.core.evidence import Kind, evidence_ref
-from toolwitness.core.states import ClosureKind, Deadline, Origin, Owner
+from toolwitness.core.states import ClosureKind, Origin
+from toolwitness.reading import endings
+from toolwitness.reading.calls import Call, Calls
+from toolwitness.reading.pen import UNRECORDED
 
 _NEVER_RAN = frozenset({"unknown_tool", "unavailable_tool"})
 _PAUSES = frozenset({"ApprovalRequired", "CallDeferred"})
@@ -53,11 +53,13 @@ def take_result(calls: Calls, result: Result) -> None:
         call.results.add(result.key)
     outcome = result.outcome
     if outcome == "interrupted" or result.text in {mapping.INTERRUPTED, mapping.BROKEN_OFF}:
-        _released(calls, call, f"{result.word} interrupted", "the run was over before a result was produced", origin=Origin.SYNTHESIZED)
+        endings.release(
+            calls, call, f"{result.word} interrupted", "the run was over before a result was produced", origin=Origin.SYNTHESIZED
+        )
     elif outcome == "denied" or (call.settled_outside and result.text == mapping.DENIED_BY_DEFAULT):
         _denied(calls, call, result)
     elif result.text in mapping.NOT_EXECUTED:
-        calls.withdraw(f"{result.word} not executed", call, "a final result was already there", by=FRAMEWORK)
+        calls.withdraw(f"{result.word} not executed", call, "a final result was already there", by=calls.framework)
     elif call.settled_outside and not call.told:
         _settled(calls, call, result)
     elif call.told:
@@ -66,13 +68,17 @@ def take_result(calls: Calls, result: Result) -> None:
         _succeeded(calls, call, result)
     elif _refuses_inputs(call, result):
         calls.refuse_inputs(
-            f"{result.word} refused", call, f"{FRAMEWORK}: {result.cause or 'validation_error'}", details=result.content, time=result.time
+            f"{result.word} refused",
+            call,
+            f"{calls.framework}: {result.cause or 'validation_error'}",
+            details=result.content,
+            time=result.time,
         )
     elif re.fullmatch(mapping.TIMED_OUT, result.text) and outcome != "failed":
-        again(calls, call, f"{result.word} timed out", time=result.time)
+        endings.again(calls, call, f"{result.word} timed out", time=result.time)
         time_out(calls, call, f"{result.word} timed out", result.text, time=result.time)
     else:
-        again(calls, call, f"{result.word} failed", time=result.time)
+        endings.again(calls, call, f"{result.word} failed", time=result.time)
         fail(calls, call, f"{result.word} failed", _category(result), result.content, time=result.time)
 
 
@@ -80,9 +86,9 @@ def _succeeded(calls: Calls, call: Call, result: Result) -> None:
     if result.text in mapping.OUTPUT_FAILED:
         fail(calls, call, f"{result.word} failed", "output-not-taken", result.content, time=result.time)
         return
-    again(calls, call, f"{result.word} success, again", time=result.time)
+    endings.again(calls, call, f"{result.word} success, again", time=result.time)
     word = f"{result.word} success, again" if call.ended else f"{result.word} success"
-    succeed(calls, call, word, result.content, time=result.time)
+    endings.succeed(calls, call, word, result.content, time=result.time)
 
 
 def _denied(calls: Calls, call: Call, result: Result) -> None:
@@ -106,7 +112,7 @@ def _settled(calls: Calls, call: Call, result: Result) -> None:
         else:
             calls.withdraw(f"{result.word} answered", call, "reported as failed instead of being run", by=UNRECORDED)
     elif call.waits_for == "external":
-        succeed(calls, call, f"{result.word} supplied", result.content, time=result.time, executed="elsewhere")
+        endings.succeed(calls, call, f"{result.word} supplied", result.content, time=result.time, executed="elsewhere")
     else:
         if not call.answer:
             call.answer = "given"
@@ -132,43 +138,10 @@ def _category(result: Result) -> str:
     return "tool-failed" if result.outcome == "failed" else "tool-error"
 
 
-# ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── failures ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def again(calls: Calls, call: Call, word: str, *, time: str | None = None) -> None:
-    """Record the start of a second run, which its own end proves: a call that had ended was taken up again."""
-    if call.ended and not call.over and not call.begun:
-        start(calls, call, word, attempt=call.attempt + call.runs, time=time)
-
-
-def start(calls: Calls, call: Call, word: str, *, attempt: int | None = None, inputs: Any = None, time: str | None = None) -> None:
-    """Record that the body was entered. Who ran it is only the framework: it may be a task or a thread."""
-    values: dict[str, bytes] = {}
-    data: dict[str, Any] = {"attempt": attempt or call.attempt, "executor": FRAMEWORK}
-    if inputs is not None:
-        values["inputs"] = exact(inputs)
-        if call.proposal:
-            data["inputs_compared"] = "same" if _same(call.args, inputs) else "different"
-    calls.pen.write(Kind.STARTED, word, call.invocation_id, attempt=call.attempt, data=data, values=values, time=time)
-
-
-def _same(args: bytes, inputs: Any) -> bool:
-    try:
-        return bool(json.loads(args) == inputs)
-    except ValueError:
-        return False
-
-
-def succeed(calls: Calls, call: Call, word: str, content: Any, *, time: str | None = None, executed: str | None = None) -> None:
-    """Record a success with its result."""
-    _end(call)
-    calls.pen.write(
-        Kind.SUCCEEDED, word, call.invocation_id, attempt=call.attempt, time=time, values={"result": exact(content)},
-        data={"completed_at": time or calls.pen.clock, "executed": executed},
-    )  # fmt: skip  # facts in lines
-
-
-_DETAILS = {
+_DETAILS: Final = {
     "tool-failed": "The tool reported a failure.",
     "retry-asked": "The tool asked the model to call it again.",
     "validation-error": "A value inside the tool did not validate.",
@@ -178,62 +151,17 @@ _DETAILS = {
     "tool-error": "The call ended with an error.",
     "raised": "The tool raised an exception.",
 }
+_RETRIED: Final = frozenset({"retry-asked", "validation-error", "tool-error"})
 
 
 def fail(calls: Calls, call: Call, word: str, category: str, content: Any, *, time: str | None = None) -> None:
-    """Record a failure; the framework's own words lie beside it as a value."""
-    _end(call)
-    call.wants_retry = category in {"retry-asked", "validation-error", "tool-error"}
-    calls.pen.write(
-        Kind.FAILED, word, call.invocation_id, attempt=call.attempt, time=time, values={"exception": exact(content)},
-        data={"category": category, "detail": _DETAILS[category], "retryable": call.wants_retry},
-    )  # fmt: skip  # facts in lines
+    """Record a failure in one of the framework's categories."""
+    endings.fail(calls, call, word, category, content, detail=_DETAILS[category], time=time, wants_retry=category in _RETRIED)
 
 
 def time_out(calls: Calls, call: Call, word: str, text: str, *, time: str | None = None) -> None:
-    """Record that the framework's own limit passed. Whether the body ended is not known: a thread runs on.
-
-    The limit counts from the moment the body is entered, so where no hook saw the start, passing it is the evidence of one.
-    """
-    if not call.begun and not call.ended:
-        start(calls, call, word, time=time)
-    _end(call)
-    call.wants_retry = True
-    limit = text.removeprefix("Timed out after ").removesuffix(".")
-    calls.pen.write(
-        Kind.DEADLINE_ELAPSED, word, call.invocation_id, attempt=call.attempt, owner=Owner.RUNTIME, time=time,
-        data={"deadline": Deadline.RESULT.value, "declared_at": f"{limit} after the start", "judged_at": time or calls.pen.clock},
-    )  # fmt: skip  # facts in lines
-
-
-def _end(call: Call) -> None:
-    call.over, call.begun, call.ended, call.runs = True, False, True, call.runs + 1
-
-
-def _released(calls: Calls, call: Call, word: str, reason: str, *, origin: Origin = Origin.SERVER) -> None:
-    """Record that the waiter is gone, once a run; it says nothing about the body."""
-    if call.released:
-        return
-    call.released = True
-    calls.pen.write(
-        Kind.WAITER_RELEASED, word, call.invocation_id, attempt=call.attempt, origin=origin,
-        data={"waiter": f"{FRAMEWORK} run", "reason": reason, "body": "unknown"},
-    )  # fmt: skip  # facts in lines
-
-
-def end_run(calls: Calls, word: str, reason: str = "") -> None:
-    """Note the end of the run; where it has a ``reason``, whatever it had in hand has lost its waiter."""
-    if reason:
-        for call in calls.live():
-            _released(calls, call, word, reason)
-    calls.running = False
-
-
-def leave_refused(calls: Calls, word: str) -> None:
-    """Close the calls that were sent back to the model and that it did not make again before its final answer."""
-    for call in calls.all:
-        if call.refused and not call.followed and not call.over and call.run == calls.run:
-            calls.withdraw(word, call, "the model gave its final answer instead")
+    """Record that the framework's own limit passed; ``text`` is its sentence."""
+    endings.time_out(calls, call, word, text.removeprefix("Timed out after ").removesuffix("."), time=time)
 
 
 # ── what a hook saw ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -243,14 +171,14 @@ def hook_started(calls: Calls, call: Call, word: str, seen: Mapping[str, Any]) -
     """Record that the body was entered, with the arguments that it was given."""
     if seen.get("approved") is True and call.waits_for == "approval" and call.answer != "granted":
         calls.grant(f"{word} approved", call, UNRECORDED)
-    start(calls, call, word, inputs=seen.get("args"))
+    endings.start(calls, call, word, inputs=seen.get("args"))
     call.run = calls.run
     call.over, call.begun, call.told, call.settled_outside = False, True, False, False
 
 
 def hook_returned(calls: Calls, call: Call, word: str, result: Any) -> None:
     """Record that the body returned."""
-    succeed(calls, call, word, result)
+    endings.succeed(calls, call, word, result)
     call.told = True
 
 
@@ -273,4 +201,4 @@ def hook_raised(calls: Calls, call: Call, word: str, exception: str, message: st
 
 def hook_cancelled(calls: Calls, call: Call, word: str) -> None:
     """Record that the wait inside the hook was cancelled. Not an acknowledgement: for a threaded tool it comes before the effect."""
-    _released(calls, call, word, "the wait for the body was cancelled")
+    endings.release(calls, call, word, "the wait for the body was cancelled")

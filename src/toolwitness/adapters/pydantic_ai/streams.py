@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from toolwitness.adapters.pydantic_ai import mapping, results
-from toolwitness.adapters.pydantic_ai.calls import Call, Calls
+from toolwitness.adapters.pydantic_ai import mapping
 from toolwitness.adapters.pydantic_ai.native import Event, Handler, nothing
-from toolwitness.adapters.pydantic_ai.pen import Place, exact
-from toolwitness.adapters.pydantic_ai.reading import items, members, text
 from toolwitness.adapters.pydantic_ai.results import Result, take_result
+from toolwitness.reading import endings
+from toolwitness.reading.calls import Call, Calls
+from toolwitness.reading.lenient import items, members, text
+from toolwitness.reading.pen import Place, exact
 
 
 @dataclass(slots=True)
@@ -146,11 +147,11 @@ class AgUi:
             calls.ask_input(f"{word} pending", calls.meant(text(provider_id)), "external")
         cancelled = outcome.get("type") == "cancelled"
         if not cancelled and not interrupts:
-            results.leave_refused(calls, word)
-        results.end_run(calls, "agui:RUN_ERROR", "the run was cancelled" if cancelled else "")
+            endings.leave_refused(calls, word)
+        endings.end_run(calls, "agui:RUN_ERROR", "the run was cancelled" if cancelled else "")
 
     def _error(self, calls: Calls, word: str, event: Event) -> None:
-        results.end_run(calls, word, "the run ended by an error")
+        endings.end_run(calls, word, "the run ended by an error")
 
 
 def _time(event: Event) -> str | None:
@@ -257,12 +258,12 @@ class Vercel:
         take_result(calls, result)
 
     def _abort(self, calls: Calls, word: str, event: Event) -> None:
-        results.end_run(calls, word, "the run was cancelled")
+        endings.end_run(calls, word, "the run was cancelled")
 
     def _error(self, calls: Calls, word: str, event: Event) -> None:
-        results.end_run(calls, word, "the run ended by an error")
+        endings.end_run(calls, word, "the run ended by an error")
 
     def _finish(self, calls: Calls, word: str, event: Event) -> None:
         if not calls.awaiting_approval():
-            results.leave_refused(calls, word)
-        results.end_run(calls, word)
+            endings.leave_refused(calls, word)
+        endings.end_run(calls, word)

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, cast
 
-from toolwitness.adapters.pydantic_ai.mapping import ADAPTER, VERSION
-from toolwitness.adapters.pydantic_ai.reading import items, members
 from toolwitness.core.evidence import KINDS, Event, Kind, evidence_ref
 from toolwitness.core.states import Origin, Owner
 from toolwitness.ledger.prepare import RAW, value_ref
 from toolwitness.ports import Draft
+from toolwitness.reading.lenient import items, members
 
 UNRECORDED: Final = "unrecorded"
 """The actor of a decision that came from outside without a name."""
@@ -53,9 +52,10 @@ class Place:
 class Pen:
     """Writes events about calls in the name of one capture file, row by row."""
 
-    def __init__(self, source: str) -> None:
-        """Begin; ``source`` is the event source, such as ``capture:a_ok.jsonl``."""
+    def __init__(self, source: str, *, adapter: str) -> None:
+        """Begin; ``source`` is the event source, such as ``capture:a_ok.jsonl``, and ``adapter`` the name and version of the mapping."""
         self.source = source
+        self.adapter = adapter
         self.task_id = f"task_{stable(source)}"
         self.place = Place()
         self._written: dict[int, int] = {}
@@ -98,7 +98,7 @@ class Pen:
         event = Event(
             kind=kind, source=self.source, id=event_id, task_id=self.task_id, invocation_id=invocation_id, attempt=attempt,
             owner=owner or KINDS[kind].owners[0], data=facts, time=time, origin=origin, caused_by=caused_by,
-            adapter=f"{ADAPTER}@{VERSION}#{word}",
+            adapter=f"{self.adapter}#{word}",
             raw_ref=value_ref(self.source, f"row:{seq}", RAW) if raw and count > 1 else "",
         )  # fmt: skip  # facts in lines
         self.drafts.append(Draft(event=event, values=beside))

@@ -12,7 +12,7 @@ from toolwitness.testing.scoring import Claims, Expectation, Row
 _SILENT = ("The tool call was interrupted", "Tool execution was interrupted", "Tool not executed", "Output tool not used")
 
 
-def pydantic_ai(rows: Sequence[Row]) -> Iterator[Expectation]:
+def allowed(rows: Sequence[Row]) -> Iterator[Expectation]:
     """Give every claim that the runtime's and the driver's rows hold whole evidence for."""
     ends: dict[str, list[str]] = {}
     waiting: set[str] = set()

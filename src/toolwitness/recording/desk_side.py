@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
-from toolwitness.adapters.pydantic_ai.calls import FRAMEWORK
-from toolwitness.adapters.pydantic_ai.pen import stable
 from toolwitness.core.errors import Conflict
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, ClosureKind, Owner, State, Termination
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.ports import Draft
+from toolwitness.reading.pen import stable
 from toolwitness.runtime.body import Body
 from toolwitness.service.claim import claim
 from toolwitness.service.propose import Proposal, governed_by, open_task, proposal_draft
@@ -74,9 +73,10 @@ class Decided:
 class DeskSide:
     """Everything that a recorder does at the desk."""
 
-    def __init__(self, desk: DeskLike, *, task_id: str = "") -> None:
-        """Work at ``desk``; ``task_id`` puts all calls into one open task, else each conversation gets its own."""
+    def __init__(self, desk: DeskLike, framework: str, *, task_id: str = "") -> None:
+        """Work at ``desk`` for ``framework``; ``task_id`` puts all calls into one open task, else each conversation gets its own."""
         self.desk = desk
+        self.framework = framework
         self.place = desk.place
         self._task_id = task_id
         self._ids: dict[tuple[str, str], str] = {}
@@ -89,7 +89,7 @@ class DeskSide:
     @property
     def source(self) -> str:
         """The source of what the framework is seen to do."""
-        return f"{FRAMEWORK}:{self.desk.host}"
+        return f"{self.framework}:{self.desk.host}"
 
     # ── finding and proposing ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -101,7 +101,7 @@ class DeskSide:
         task_id = f"task_{stable(self.desk.tenant, conversation)}"
         if await self.place.ledger.task(task_id) is None:
             with suppress(Conflict):
-                await open_task(self.place, purpose, tenant=self.desk.tenant, opened_by=FRAMEWORK, task_id=task_id)
+                await open_task(self.place, purpose, tenant=self.desk.tenant, opened_by=self.framework, task_id=task_id)
         return task_id
 
     async def find(self, task_id: str, provider_id: str) -> InvocationRecord | None:
@@ -132,8 +132,8 @@ class DeskSide:
             inputs=inputs,
             source_request=f"run {run_id}",
             proposer="model",
-            host=f"{FRAMEWORK} at {self.desk.host}",  # no other runtime of this process may take it up
-            correlation=[{"source": FRAMEWORK, "run_id": run_id, "provider_call_id": provider_id, "occurrence": occurrence}],
+            host=f"{self.framework} at {self.desk.host}",  # no other runtime of this process may take it up
+            correlation=[{"source": self.framework, "run_id": run_id, "provider_call_id": provider_id, "occurrence": occurrence}],
             attempt=1 if follows is None else follows.attempt + (0 if corrects else 1),
             retry_of=follows.id if follows is not None and not corrects else "",
             replaces=follows.id if follows is not None and corrects else "",
@@ -169,7 +169,7 @@ class DeskSide:
     def _withdrawal(self, record: InvocationRecord, reason: str, *, replaced_by: str = "") -> Draft:
         facts = {
             "kind": str(ClosureKind.WITHDRAWN), "initiator": "proposer", "scope": "this invocation", "reason": reason,
-            "at": self.place.stamp(), "replaced_by": replaced_by or None, "owner_name": FRAMEWORK,
+            "at": self.place.stamp(), "replaced_by": replaced_by or None, "owner_name": self.framework,
         }  # fmt: skip  # facts in lines
         return make_draft(self.place, record, Kind.CLOSED, facts, once_key=f"dispatch:{record.id}")
 
@@ -179,7 +179,7 @@ class DeskSide:
         """Record the inputs that the body will get, where validation made others of the proposed ones."""
         if same_json(await self.standing(record), inputs):
             return
-        facts = {"inputs_digest": "as recorded with the inputs", "checked_by": FRAMEWORK}
+        facts = {"inputs_digest": "as recorded with the inputs", "checked_by": self.framework}
         draft = make_draft(self.place, record, Kind.INPUTS_ACCEPTED, facts, values={"inputs": inputs})
         await self.place.ledger.append(record.task_id, [draft])
 
@@ -268,7 +268,7 @@ class DeskSide:
         answer = record.approval.answer if record.approval is not None else None
         facts = {
             "termination": str(Termination.CONFIRMED),
-            "initiator": answer.actor if answer is not None else FRAMEWORK,
+            "initiator": answer.actor if answer is not None else self.framework,
             "scope": "this invocation",
             "reason": why,
             "at": self.place.stamp(),
@@ -308,7 +308,7 @@ class DeskSide:
         self._followed += 1
         if self._follower is None:
             after = await self.place.ledger.head()
-            self._follower = asyncio.create_task(self._follow(after), name=f"{FRAMEWORK}-follow")
+            self._follower = asyncio.create_task(self._follow(after), name=f"{self.framework}-follow")
         try:
             yield
         finally:

@@ -5,14 +5,12 @@ same book. A call event is never a start: it precedes approvals, and every call 
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from toolwitness.adapters.pydantic_ai.pen import UNRECORDED, Pen, exact
-from toolwitness.adapters.pydantic_ai.reading import items, members
 from toolwitness.core.evidence import Kind
 from toolwitness.core.states import ClosureKind
-
-FRAMEWORK: Final = "pydantic-ai"
+from toolwitness.reading.lenient import items, members
+from toolwitness.reading.pen import UNRECORDED, Pen, exact
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,9 +67,10 @@ class Call:
 class Calls:
     """The calls of one capture."""
 
-    def __init__(self, pen: Pen) -> None:
-        """Begin with none."""
+    def __init__(self, pen: Pen, framework: str) -> None:
+        """Begin with none; ``framework`` is the name under which the runtime is cited."""
         self.pen = pen
+        self.framework = framework
         self.all: list[Call] = []
         self.run = 1
         self.running = True
@@ -129,7 +128,7 @@ class Calls:
         correct = earlier is not None and earlier.refused
         if earlier is not None and not correct:
             call.attempt = earlier.attempt + 1
-        correlation = {"source": FRAMEWORK, "run_id": self.run_id, "provider_call_id": provider_id, "occurrence": call.occurrence}
+        correlation = {"source": self.framework, "run_id": self.run_id, "provider_call_id": provider_id, "occurrence": call.occurrence}
         call.proposal = self.pen.write(
             Kind.PROPOSED, word, call.invocation_id, attempt=call.attempt, values={"inputs": args}, time=time,
             data={
@@ -196,8 +195,8 @@ class Calls:
         self.pen.write(
             Kind.APPROVAL_REQUESTED, word, call.invocation_id, attempt=call.attempt,
             data={
-                "approval_id": call.approval_id, "attempt": call.attempt, "authority": f"{FRAMEWORK} requires_approval",
-                "authorization_owner": FRAMEWORK, "scope": "this call, with the inputs shown",
+                "approval_id": call.approval_id, "attempt": call.attempt, "authority": f"{self.framework} requires_approval",
+                "authorization_owner": self.framework, "scope": "this call, with the inputs shown",
                 "consequence_summary": f"{call.tool or 'The tool'} runs with these inputs. The framework declares no consequence.",
             },
         )  # fmt: skip  # facts in lines
@@ -227,7 +226,7 @@ class Calls:
             Kind.CLOSED, word, call.invocation_id, attempt=call.attempt, time=time, caused_by=caused_by,
             data={
                 "kind": kind.value, "initiator": initiator, "scope": "this call", "reason": reason, "at": time or self.pen.clock,
-                "replaced_by": replaced_by, "owner_name": FRAMEWORK, "executed": False, "approval_id": call.approval_id or None,
+                "replaced_by": replaced_by, "owner_name": self.framework, "executed": False, "approval_id": call.approval_id or None,
             },
         )  # fmt: skip  # facts in lines
 

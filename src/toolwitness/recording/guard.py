@@ -5,28 +5,35 @@ sync function runs in a thread: a request cannot stop it, the run may go away, a
 runs elsewhere can only be left: then the outcome is unknown.
 """
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any
 
-from toolwitness.adapters.pydantic_ai import mapping
-from toolwitness.adapters.pydantic_ai.desk_side import DeskSide, Support
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Deadline, State
 from toolwitness.core.times import rfc3339
+from toolwitness.recording.desk_side import DeskSide, Support
 from toolwitness.runtime.body import Body, UnrecordedStart, WaiterGone
 from toolwitness.runtime.facts import Ended, Ending, EndingKind, Executor, Fact, Started
 from toolwitness.runtime.reporting import Reporter
 from toolwitness.runtime.tools import Tool
 
-_PAUSES: Final = {"ApprovalRequired": "approval", "CallDeferred": "answer"}
-_CATEGORIES: Final = {
-    "ToolRetryError": ("retry-asked", "The tool asked the model to call it again."),
-    "ModelRetry": ("retry-asked", "The tool asked the model to call it again."),
-    "ToolFailedError": ("tool-failed", "The tool reported a failure."),
-    "ToolFailed": ("tool-failed", "The tool reported a failure."),
-}
+
+def _no_limit(error: BaseException) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What the exceptions of a framework mean, by the names of their classes."""
+
+    pauses: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Not an end: the body stopped to ask for an ``approval`` or an ``answer``."""
+    categories: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """A failure of the framework's own: its category and a sentence. ``retry-asked`` means that the model is asked to call again."""
+    limit: Callable[[BaseException], str] = _no_limit
+    """Gives the framework's own time limit in words (``2 seconds``) where passing it is what was raised, else nothing."""
 
 
 class _Voice(Reporter):
@@ -41,15 +48,16 @@ class Guard:
     """One body, guarded, and its reporter."""
 
     def __init__(
-        self, desk: DeskSide, record: InvocationRecord, *, support: Support, permit: str, inputs: bytes, compared: str
+        self, desk: DeskSide, record: InvocationRecord, *, support: Support, permit: str, inputs: bytes, compared: str, raised: Raised
     ) -> None:  # fmt: skip  # a signature in two lines
-        """Take the call, how its body runs, its permit (empty where none is needed), and the exact inputs of the body."""
+        """Take the call, how its body runs, its permit (empty where none is needed), the body's exact inputs, and what raising means."""
         self._desk = desk
         self._record = record
         self._support = support
         self._started = {"permit": permit} if permit else {}
         self._inputs = inputs
         self._compared = compared
+        self._raised = raised
         tool = Tool(name=record.tool, fn=_unchecked, policy=desk.place.policy_for(record.tool))
         entry = f":{len(record.parts)}" if record.parts else ""  # each entry into the body numbers its facts from 1
         self._reporter = _Voice(
@@ -98,30 +106,32 @@ class Guard:
         """Record the end, where there is one: a pause is none, and of what runs elsewhere only our waiting has ended."""
         ending, say = fact.ending, self._reporter.say
         name, text = type(ending.exception).__name__, str(ending.exception)
-        if name in _PAUSES:
-            await say(Kind.PART_COMPLETED, {"part": "the body until it asked", "open": [_PAUSES[name]], "outcome": "paused"}, at=at)
+        limit = self._raised.limit(ending.exception) if ending.exception is not None else ""
+        if name in self._raised.pauses:
+            await say(
+                Kind.PART_COMPLETED, {"part": "the body until it asked", "open": [self._raised.pauses[name]], "outcome": "paused"}, at=at
+            )
         elif ending.kind is EndingKind.UNWOUND and self._support is Support.UNSUPPORTED:
-            await say(Kind.WAITER_RELEASED, {"waiter": "pydantic-ai", "reason": ending.stop_reason or "", "body": "unknown"}, at=at)
+            await say(Kind.WAITER_RELEASED, {"waiter": self._desk.framework, "reason": ending.stop_reason or "", "body": "unknown"}, at=at)
             await say(Kind.LOST, {"reason": "the call was left; what runs elsewhere was not seen to end"}, at=at)
-        elif name == "ToolRetryError" and re.fullmatch(mapping.TIMED_OUT, text):
-            await self._timed_out(text, at)
-        elif name in _CATEGORIES:
-            category, detail = _CATEGORIES[name]
+        elif limit:
+            await self._timed_out(limit, name, text, at)
+        elif name in self._raised.categories:
+            category, detail = self._raised.categories[name]
             retryable = "yes" if category == "retry-asked" else "unknown"
             facts = {"category": category, "detail": detail, "evidence_ref": f"raised:{name}", "retryable": retryable}
             await say(Kind.FAILED, facts, at=at, values={"exception": text.encode("utf-8", "surrogatepass")})
         else:
             await self._reporter(fact)
 
-    async def _timed_out(self, text: str, at: str) -> None:
+    async def _timed_out(self, limit: str, name: str, text: str, at: str) -> None:
         """Record the framework's own time limit: an async body was stopped by it; a thread goes on."""
-        limit = text.removeprefix("Timed out after ").removesuffix(".")
         if self._support is Support.TASK:
             facts = {
-                "category": "timeout", "detail": f"It was stopped after {limit}.", "evidence_ref": "raised:ToolRetryError",
+                "category": "timeout", "detail": f"It was stopped after {limit}.", "evidence_ref": f"raised:{name}",
                 "retryable": "yes",
             }  # fmt: skip  # facts in lines
-            await self._reporter.say(Kind.FAILED, facts, at=at, values={"exception": text.encode()})
+            await self._reporter.say(Kind.FAILED, facts, at=at, values={"exception": text.encode("utf-8", "surrogatepass")})
             return
         facts = {"deadline": str(Deadline.RESULT), "declared_at": f"{limit} after the start", "judged_at": at}
         await self._reporter.say(Kind.DEADLINE_ELAPSED, facts, at=at)
