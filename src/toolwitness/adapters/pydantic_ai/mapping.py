@@ -8,6 +8,7 @@ Measured with pydantic-ai 2.68; the behaviour behind each row is in the framewor
 from typing import Final
 
 from toolwitness.core.evidence import Kind as K
+from toolwitness.reading.capabilities import Capabilities, no, partly, yes
 from toolwitness.reading.words import Word
 
 ADAPTER: Final = "pydantic-ai"
@@ -203,8 +204,48 @@ OUTSIDE: Final = (
 )
 """What was done to a run from outside, and how it ended. The actor is ``unrecorded``."""
 
-TABLE: Final = NATIVE + HOOK + AGUI + VERCEL + OUTSIDE
+SECTIONS: Final = {
+    "The framework's own events": NATIVE,
+    "Hooks inside the process": HOOK,
+    "AG-UI": AGUI,
+    "Vercel AI SDK": VERCEL,
+    "From outside: a driver, and how a run ended": OUTSIDE,
+}
+"""The table by surface, as the docs show it."""
+TABLE: Final = tuple(word for words in SECTIONS.values() for word in words)
 """The whole table."""
+
+CAPABILITIES: Final = {
+    "with the recorder": Capabilities(
+        proposed=yes(),
+        approval_asked=yes("with scope, deadline and eligible approvers"),
+        who_decided=yes(),
+        queued=no("the framework has no queue, and none is claimed"),
+        started=yes("at the body's first line"),
+        executed_inputs=yes("also where an approval changed them"),
+        progress=partly("`toolwitness.progress(…)` always; `ctx.emit(…)` where the run is streamed"),
+        ended=yes("at the body's real end, a thread's included"),
+        scoped_cancel=partly(
+            "an async tool, and its siblings are not touched; a thread cannot be stopped; on an MCP server no cancel is offered"
+        ),
+        acknowledgement=partly("when the body's own task has ended; never for a thread, whose card stays running until it ends"),
+        expiry=yes("approval deadlines are the desk's"),
+    ),
+    "from a captured stream": Capabilities(
+        proposed=yes(),
+        approval_asked=partly("without a scope, a deadline or approvers"),
+        who_decided=partly("only where a handler answered inside the run"),
+        queued=no("nothing in the stream is an acceptance"),
+        started=no("the call event comes before approvals and before the first of a batch runs"),
+        executed_inputs=no("an edited approval still shows the proposed arguments"),
+        progress=partly("`ctx.emit(…)` in the framework's own events; its UI streams do not say whose it is"),
+        ended=yes("without the start"),
+        scoped_cancel=no("the framework cancels whole runs"),
+        acknowledgement=no("a stream shows that a waiter is gone, not that a body has ended"),
+        expiry=partly("a tool's time-out, as an expiry with reconciliation required"),
+    ),
+}
+"""What each way in can tell."""
 
 INTERRUPTED: Final = "The tool call was interrupted before a result was produced."
 """The framework's result for a call of a cancelled run; the UI streams write it with the word for success."""
