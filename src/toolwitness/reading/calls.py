@@ -76,6 +76,8 @@ class Calls:
         self.running = True
         self.run_id: str | None = None
         """The framework's or the protocol's id of the present run, where the surface tells it."""
+        self.proposer = "model"
+        """Who is seen to propose; a protocol shows its client, and not what made the client ask."""
         self._step = 0
         self._responding = False
 
@@ -118,21 +120,30 @@ class Calls:
 
     # ── what the model does ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def propose(self, word: str, provider_id: str, tool: str, args: bytes, *, time: str | None = None) -> Call:
-        """Record a proposal: always a new call, whatever its id was used for before (R9)."""
+    def propose(
+        self, word: str, provider_id: str, tool: str, args: bytes, *, time: str | None = None, again: Call | None = None,
+        answered: Call | None = None,
+    ) -> Call:  # fmt: skip  # a signature in three lines
+        """Record a proposal: always a new call, whatever its id was used for before (R9).
+
+        ``again`` is the ended call that the framework itself is seen to run once more: the new one is its next attempt. ``answered`` is a
+        call whose answer came before its proposal: this is it.
+        """
         if not self._responding:
             self._responding = True
             self._step += 1
-        earlier = self._predecessor(tool, args)
-        call = self._open(provider_id, tool, args)
-        correct = earlier is not None and earlier.refused
+        earlier = again or self._predecessor(tool, args)
+        call = answered or self._open(provider_id, tool, args)
+        call.tool, call.args = tool, args
+        correct = earlier is not None and earlier.refused and again is None
         if earlier is not None and not correct:
             call.attempt = earlier.attempt + 1
         correlation = {"source": self.framework, "run_id": self.run_id, "provider_call_id": provider_id, "occurrence": call.occurrence}
         call.proposal = self.pen.write(
             Kind.PROPOSED, word, call.invocation_id, attempt=call.attempt, values={"inputs": args}, time=time,
             data={
-                "tool": tool or "unnamed", "source_request": f"run {self.run}, response {self._step} of the model", "proposer": "model",
+                "tool": tool or "unnamed", "source_request": f"run {self.run}, response {self._step} of the model",
+                "proposer": "model" if again is None else self.framework,
                 "correlation": [{name: fact for name, fact in correlation.items() if fact is not None}],
                 "retry_of": earlier.invocation_id if earlier is not None and not correct else None,
                 "replaces": earlier.invocation_id if earlier is not None and correct else None,
@@ -143,6 +154,9 @@ class Calls:
             if correct:
                 self.withdraw(word, earlier, "replaced by a corrected call", replaced_by=call.invocation_id)
         return call
+
+    def _source_request(self) -> str:
+        return f"run {self.run}, {'response' if self.proposer == 'model' else 'message'} {self._step} of the {self.proposer}"
 
     def _open(self, provider_id: str, tool: str, args: bytes) -> Call:
         occurrence = len(self.known(provider_id)) + 1
@@ -185,8 +199,11 @@ class Calls:
             values={} if details is None else {"problems": exact(details)},
         )  # fmt: skip  # facts in lines
 
-    def ask_approval(self, word: str, call: Call) -> None:
-        """Record that the framework waits for an approval of this call; saying it twice asks once."""
+    def ask_approval(self, word: str, call: Call, *, summary: str = "", expires_at: str | None = None) -> None:
+        """Record that the framework waits for an approval of this call; saying it twice asks once.
+
+        ``summary`` and ``expires_at`` are what the framework itself says the call would do, and until when it waits.
+        """
         if call.awaits_approval:
             return
         call.approvals += 1
@@ -197,7 +214,9 @@ class Calls:
             data={
                 "approval_id": call.approval_id, "attempt": call.attempt, "authority": f"{self.framework} requires_approval",
                 "authorization_owner": self.framework, "scope": "this call, with the inputs shown",
-                "consequence_summary": f"{call.tool or 'The tool'} runs with these inputs. The framework declares no consequence.",
+                "consequence_summary": summary
+                or f"{call.tool or 'The tool'} runs with these inputs. The framework declares no consequence.",
+                "expires_at": expires_at,
             },
         )  # fmt: skip  # facts in lines
 
@@ -232,18 +251,22 @@ class Calls:
 
     # ── decisions ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def grant(self, word: str, call: Call, actor: str) -> None:
+    def grant(self, word: str, call: Call, actor: str, *, reason: str | None = None) -> None:
         """Record a grant of the approval that this call last asked for; a second one is recorded and refused by the record itself."""
         call.answer = "granted"
-        self.pen.write(Kind.GRANTED, word, call.invocation_id, attempt=call.attempt, data={"actor": actor, "approval_id": call.approval_id})
+        self.pen.write(
+            Kind.GRANTED, word, call.invocation_id, attempt=call.attempt,
+            data={"actor": actor, "approval_id": call.approval_id, "reason": reason},
+        )  # fmt: skip  # facts in lines
 
-    def deny(self, word: str, call: Call, actor: str, *, time: str | None = None) -> str:
+    def deny(self, word: str, call: Call, actor: str, *, reason: str | None = None, time: str | None = None) -> str:
         """Record a denial and give the event's id; the closure is the framework's to record."""
         if call.answer != "granted":
             call.answer = "denied"
         return self.pen.write(
-            Kind.DENIED, word, call.invocation_id, attempt=call.attempt, time=time, data={"actor": actor, "approval_id": call.approval_id}
-        )
+            Kind.DENIED, word, call.invocation_id, attempt=call.attempt, time=time,
+            data={"actor": actor, "approval_id": call.approval_id, "reason": reason},
+        )  # fmt: skip  # facts in lines
 
     def edit(self, word: str, call: Call, actor: str, inputs: bytes) -> None:
         """Record that the decision put other inputs in place of the proposed ones."""

@@ -66,3 +66,57 @@ def _in_object(told: Mapping[str, Any]) -> str:
         if set(told) <= {name, "isError", "is_error", "ok", "success", "code"} and isinstance(value, str) and _in_text(value):
             return f"{name}: {value}"
     return ""
+
+
+_FAILED: Final = frozenset({"failed", "failure", "error", "errored"})
+_BESIDE_AN_ERROR: Final = frozenset({
+    "error", "errors", "message", "code", "status", "statusCode", "status_code", "type", "name", "kind", "details", "detail", "reason",
+    "ok", "success", "isError", "is_error", "retryable", "stack",
+})  # fmt: skip  # a set reads better in lines
+"""What an object that reports an error holds, and nothing else; one that holds more is a result that mentions one."""
+_TIMEOUT: Final = re.compile(
+    r"^\W*(?:[\w.]*\.)?(?:TimeoutError\b|TimeoutException\b|the operation was aborted due to timeout\b)", re.IGNORECASE
+)
+
+
+def disguised_failure(content: Any) -> str:
+    """Say which words make a result that came as a success say that it failed; empty where none do."""
+    if isinstance(content, str):
+        stripped = content.strip()
+        if stripped[:1] != "{":
+            return ""
+        try:
+            content = cast("object", json.loads(stripped))
+        except ValueError:
+            return ""
+    if not isinstance(content, Mapping):
+        return ""
+    told = cast("Mapping[str, Any]", content)
+    for name in ("status", "state", "outcome"):
+        value = told.get(name)
+        if isinstance(value, str) and value.strip().lower() in _FAILED:
+            return f"{name}: {value}"
+    for name, bad in (("isError", True), ("is_error", True), ("success", False), ("ok", False)):
+        if told.get(name) is bad:
+            return f"{name}: {str(bad).lower()}"
+    if told.get("error") and set(told) <= _BESIDE_AN_ERROR:
+        return f"error: {str(told['error'])[:80]}"
+    return ""
+
+
+def disguised_timeout(content: Any) -> str:
+    """Say which words make an error read like a time-out, which ends a wait and perhaps no body; empty where none do."""
+    found = _TIMEOUT.match(content) if isinstance(content, str) else None
+    return found.group(0).strip() if found else ""
+
+
+_ERROR_TEXT: Final = re.compile(
+    r"^\W*(?:(?:[\w.]+)?(?:Error|Exception|Failure)\b\s*[:(\[]|Traceback \(most recent call last\)|(?:error|failed|failure)\s*:)",
+    re.IGNORECASE,
+)
+
+
+def error_text(content: Any) -> str:
+    """Say which words make a text read like an error, on a wire that has one word for every result; empty where none do."""
+    found = _ERROR_TEXT.match(content) if isinstance(content, str) else None
+    return found.group(0).strip() if found else ""
