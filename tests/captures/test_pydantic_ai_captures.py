@@ -15,9 +15,7 @@ ROOT = Path(__file__).parents[2]
 CAPTURES = sorted((ROOT / "spec" / "captures" / "pydantic-ai").rglob("*.jsonl"))
 
 LIMITS = {
-    "approval_asked_by_body": "a body that asks for its own approval runs twice; only a hook sees the first run",
-    "ui_agui_approval_asked_by_body": "as above",
-    "ui_vercel_approval_asked_by_body": "as above",
+    "ui_vercel5_inline_mixed": "the stream for version 5 writes a denial as an output, and nothing in it betrays that",
 }
 """Captures whose stream shows less than what happened, in a way that nothing in it betrays. Pinned, so that a change is noticed."""
 
@@ -38,9 +36,9 @@ async def judged(path: Path) -> Score:
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
 async def test_a_replay_claims_nothing_that_the_tool_did_not_do(path: Path) -> None:
-    actual = (await judged(path)).false
+    actual = [str(one) for one in (await judged(path)).false]
 
-    expected = ["a1: 1 starts claimed, 2 true"] if path.stem in LIMITS else []
+    expected = ["i2: succeeded; its body never started"] if path.stem in LIMITS else []
     assert actual == expected
 
 

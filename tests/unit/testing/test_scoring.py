@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from toolwitness.testing.allowed.pydantic_ai import allowed
-from toolwitness.testing.scoring import Expectation, Score, episodes, score
+from toolwitness.testing.scoring import Expectation, Score, Verdict, episodes, score
 
 Rows = list[dict[str, Any]]
 
@@ -31,6 +31,10 @@ def document(state: str, *, closure: str | None = None, reconciliation: str = "u
 
 def result(*documents: dict[str, Any], events: Rows | None = None) -> dict[str, Any]:
     return {"file": "x", "invocations": list(documents), "events": events or []}
+
+
+def told(verdicts: list[Verdict]) -> list[str]:
+    return [str(verdict) for verdict in verdicts]
 
 
 def judged(shown: dict[str, Any], rows: Rows) -> Score:
@@ -69,7 +73,7 @@ def test_a_record_that_says_more_than_the_truth_is_accused(shown: dict[str, Any]
         (document("succeeded"), truth("SIDE EFFECT t") + RESULT),
         (document("failed"), truth("start", "raise")),
         (document("cancelled", closure="execution-terminated"), truth("start", "cancelled_in_body")),
-        (document("cancelled", closure="denied", reconciliation="required"), truth("SIDE EFFECT t")),
+        (document("cancelled", closure="withdrawn", reconciliation="required"), truth("SIDE EFFECT t")),
         (document("expired"), truth("start", "cancelled_in_body")),
     ],
 )
@@ -78,26 +82,28 @@ def test_an_honest_record_is_not_accused(shown: dict[str, Any], rows: Rows) -> N
 
 
 def test_two_starts_are_one_attempt_with_a_duplicate_start_or_two_attempts() -> None:
-    rows = truth("SIDE EFFECT t", "SIDE EFFECT t") + RESULT
+    rows = [*truth("SIDE EFFECT t"), *RESULT, *truth("SIDE EFFECT t"), *RESULT]
     twice = document("succeeded", findings=[{"code": "duplicate-start", "evidenceRefs": ["ev_1"]}])
 
-    assert judged(result(document("succeeded")), rows).false == ["c1: 1 starts claimed, 2 true"]
+    assert told(judged(result(document("succeeded")), rows).false) == ["c1: 1 start; 2 starts"]
     assert judged(result(twice), rows).false == []
     assert judged(result(document("succeeded"), document("succeeded")), rows).false == []
 
 
 def test_inputs_that_were_refused_may_count_as_failed_without_a_start() -> None:
-    rows = [*REFUSED, *truth("start", "end", call="other")]
+    others = truth("start", "end", call="other")
 
-    assert judged(result(document("failed")), rows).unscored == 1
-    assert judged(result(document("failed", call="other")), rows).false == ["other: failed, and its body ended well"]
+    assert judged(result(document("failed")), [*REFUSED, *others]).false == []
+    assert told(judged(result(document("failed")), others).false) == ["c1: failed; its body never started, and nothing refused its inputs"]
+    assert judged(result(document("failed")), REFUSED).unscored == 1
+    assert told(judged(result(document("failed", call="other")), others).false) == ["other: failed; its body started and returned"]
 
 
 def test_an_approval_that_nobody_gave_is_a_false_claim() -> None:
     shown = document("succeeded", authorization={"state": "granted", "decidedBy": "ann"})
-    driver: Rows = [{"src": "driver", "kind": "decision", "event": {"decision": "True"}}]
+    driver: Rows = [{"src": "driver", "kind": "decision", "event": {"decision": "True", "by": "ann"}}]
 
-    assert judged(result(shown), truth("start", "end")).false == ["c1: granted by ann, and nobody decided so"]
+    assert told(judged(result(shown), truth("start", "end")).false) == ["c1: granted by ann; nobody decided so"]
     assert judged(result(shown), driver + truth("start", "end")).false == []
 
 
@@ -117,14 +123,14 @@ def test_truth_without_an_id_is_matched_by_tool_and_order() -> None:
 def test_whole_evidence_that_is_not_used_is_a_missed_claim() -> None:
     rows = [{"src": "runtime", "kind": "FunctionToolResultEvent", "event": {"part": {"tool_call_id": "c1", "outcome": "success"}}}]
 
-    told = score(result(document("proposed")), rows + truth("start", "end"), allowed=allowed)
+    actual = score(result(document("proposed")), rows + truth("start", "end"), allowed=allowed)
 
-    assert (told.allowed, told.missed) == (1, ["c1: succeeded"])
+    assert (actual.allowed, told(actual.missed)) == (1, ["c1: proposed; succeeded"])
 
 
 def test_a_call_that_the_record_does_not_have_is_missed_too() -> None:
     expected = Expectation("gone", "succeeded", lambda claims: True)
 
-    told = score(result(), truth("start", "end", call="gone"), allowed=lambda _: [expected])
+    actual = score(result(), truth("start", "end", call="gone"), allowed=lambda _: [expected])
 
-    assert told.missed == ["gone: the call is not in the record"]
+    assert told(actual.missed) == ["gone: the call is not in the record; succeeded"]
