@@ -23,6 +23,7 @@ from toolwitness.reading.pen import stable
 from toolwitness.runtime.body import Body
 from toolwitness.service.claim import claim
 from toolwitness.service.propose import Proposal, governed_by, open_task, proposal_draft
+from toolwitness.service.sealing import open_value
 from toolwitness.service.submit import approval_draft, submit
 from toolwitness.service.workplace import Situation, Workplace, carry_out, make_draft, read
 
@@ -214,7 +215,7 @@ class DeskSide:
 
     async def standing(self, record: InvocationRecord) -> bytes:
         """Give the exact bytes of the inputs that stand."""
-        return (await self.place.ledger.value(record.inputs["ref"]) if record.inputs else None) or b"{}"
+        return (await open_value(self.place.ledger, record.inputs["ref"]) if record.inputs else None) or b"{}"
 
     # ── decisions ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -274,6 +275,10 @@ class DeskSide:
             "at": self.place.stamp(),
         }
         await self._say(record, Kind.CANCEL_ACKNOWLEDGED, facts)
+
+    async def lose(self, record: InvocationRecord, reason: str) -> None:
+        """Record that nobody will see how a call ended that was seen to start, because whoever held it is gone."""
+        await self._say(record, Kind.LOST, {"reason": reason, **({"lease": record.lease} if record.lease else {})})
 
     async def claim(self, invocation_id: str) -> str | PolicyVerdict:
         """Claim the permit of a governed call, and give the claim's reference, or policy's no."""
