@@ -43,6 +43,8 @@ class Call:
     """Ended or closed since it was last taken up."""
     ended: bool = False
     """Ended or closed before, whatever came after."""
+    well: bool = False
+    """Its latest end was a success."""
     runs: int = 0
     """How often its body was seen to end."""
     begun: bool = False
@@ -142,8 +144,8 @@ class Calls:
         call.proposal = self.pen.write(
             Kind.PROPOSED, word, call.invocation_id, attempt=call.attempt, values={"inputs": args}, time=time,
             data={
-                "tool": tool or "unnamed", "source_request": f"run {self.run}, response {self._step} of the model",
-                "proposer": "model" if again is None else self.framework,
+                "tool": tool or "unnamed", "source_request": self._source_request(),
+                "proposer": self.proposer if again is None else self.framework,
                 "correlation": [{name: fact for name, fact in correlation.items() if fact is not None}],
                 "retry_of": earlier.invocation_id if earlier is not None and not correct else None,
                 "replaces": earlier.invocation_id if earlier is not None and correct else None,
@@ -269,7 +271,8 @@ class Calls:
         )  # fmt: skip  # facts in lines
 
     def edit(self, word: str, call: Call, actor: str, inputs: bytes) -> None:
-        """Record that the decision put other inputs in place of the proposed ones."""
+        """Record that the decision put other inputs in place of the proposed ones: what runs is compared with these."""
+        call.args = inputs
         self.pen.write(Kind.INPUTS_EDITED, word, call.invocation_id, attempt=call.attempt, data={"actor": actor}, values={"inputs": inputs})
 
     def supply(self, word: str, call: Call, actor: str, answer: Any) -> None:
