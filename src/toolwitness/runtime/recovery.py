@@ -2,14 +2,14 @@
 
 A worker is named ``machine:pid:nonce``; the nonce begins with the time at which the process started, where the system tells it, since
 numbers of processes come again (in a container nearly always). On the same machine a process that is no longer there cannot be running a
-body; on another machine nothing can be said from here, and nothing is. Nothing is ever run again by this: the outcome is recorded as
-unknown.
+body; on another machine nothing can be said from here, unless a lease says until when it is good (``service/sweep.py``). Nothing is ever
+run again by this: the outcome is recorded as unknown.
 """
 
 import os
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -68,24 +68,28 @@ def is_gone(worker: str) -> str:
     return gone if then and now and then != now else ""
 
 
-async def record_lost(place: Workplace, *, source: str) -> list[Recorded]:
+Gone = Callable[[str], str]
+"""Says why a worker can no longer be running anything; empty where that cannot be said."""
+
+
+async def record_lost(place: Workplace, *, source: str, gone: Gone = is_gone) -> list[Recorded]:
     """Record every claimed or executing call as lost whose process is gone; once across processes."""
     found: list[Recorded] = []
     for row in await place.ledger.states(states=[state for state in State if state not in TERMINAL]):
-        if _why_lost((await read(place, row.invocation_id)).record):
-            found += (await carry_out(place, row.invocation_id, lambda situation: _lost(place, situation, source))).recorded
+        if _why_lost((await read(place, row.invocation_id)).record, gone):
+            found += (await carry_out(place, row.invocation_id, lambda situation: _lost(place, situation, source, gone))).recorded
     return found
 
 
-def _why_lost(record: InvocationRecord) -> str:
+def _why_lost(record: InvocationRecord, gone: Gone) -> str:
     """Say why nobody will ever say how this call ended; empty where somebody may, or where that is known already."""
     if record.claim is None or record.state in TERMINAL or Code.OUTCOME_UNKNOWN in record.findings or record.reconciliations:
         return ""
-    return is_gone(str(record.claim.data.get("worker") or ""))
+    return gone(str(record.claim.data.get("worker") or ""))
 
 
-def _lost(place: Workplace, situation: Situation, source: str) -> Sequence[Draft]:
-    record, reason = situation.record, _why_lost(situation.record)
+def _lost(place: Workplace, situation: Situation, source: str, gone: Gone = is_gone) -> Sequence[Draft]:
+    record, reason = situation.record, _why_lost(situation.record, gone)
     if not reason or record.claim is None:
         return []
     facts = {"reason": reason, **({"lease": record.lease} if record.lease else {})}
