@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final, cast
 
@@ -144,8 +145,14 @@ class ToolPolicy:
     @property
     def version(self) -> str:
         """A digest of the whole policy: ``pol_`` and 24 hex digits. Equal content, equal version."""
-        content = json.dumps(_plain(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return "pol_" + sha256(content.encode()).hexdigest()[:24]
+        return _version_of(self)
+
+
+@lru_cache(maxsize=1_024)
+def _version_of(policy: ToolPolicy) -> str:
+    """Digest a policy once: it never changes, and every question that is asked of it names its version."""
+    content = json.dumps(_plain(policy), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return "pol_" + sha256(content.encode()).hexdigest()[:24]
 
 
 def unknown_tool(tool: str) -> ToolPolicy:
