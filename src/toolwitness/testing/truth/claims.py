@@ -1,5 +1,6 @@
 """What a record claims: the documents and events of a replay, sorted by the call that they are about."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -110,16 +111,30 @@ def occurrence(document: Row) -> int:
     return int(first.get("occurrence") or 1)
 
 
-def claims_of(result: Mapping[str, Any]) -> list[Claims]:
-    """Sort the documents and events of a replay by the provider's id of the call."""
+def claims_of(result: Mapping[str, Any], rows: Sequence[Row] = ()) -> list[Claims]:
+    """Sort the documents and events of a replay by the provider's id of the call.
+
+    A call that the record never saw proposed carries none: then it is the one id that the rows it cites name, where they name one.
+    """
     found: dict[str, Claims] = {}
     for document in result["invocations"]:
         correlation: list[dict[str, Any]] = document.get("correlation") or [{}]
-        call = str(correlation[0].get("providerCallId") or document["identity"]["invocationId"])
+        own = document["identity"]["invocationId"]
+        call = str(correlation[0].get("providerCallId") or _named_in(rows, result["events"], own) or own)
         mine = found.setdefault(call, Claims(call=call, tool=str(document["tool"] or ""), documents=[], events=[]))
         mine.documents.append(document)
         mine.events += [event for event in result["events"] if event["subject"] == document["identity"]["invocationId"]]
     return list(found.values())
+
+
+def _named_in(rows: Sequence[Row], events: Sequence[Row], invocation: str) -> str:
+    cited = {event["row"] for event in events if event["subject"] == invocation}
+    said = [str(row.get("event")) for row in rows if row.get("src") == "runtime" and row.get("seq") in cited]
+    named = {name for text in said for name in _CALL_ID.findall(text)}
+    return named.pop() if len(named) == 1 else ""
+
+
+_CALL_ID: Final = re.compile(r"'(?:toolCallId|tool_call_id|call_id|tool_use_id)': '([^']+)'")
 
 
 def states(claims: Sequence[Claims]) -> Counter[str]:

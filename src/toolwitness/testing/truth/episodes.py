@@ -140,7 +140,7 @@ class Book:
             self.truth.unread.append(mark)
         elif mark.sign is Sign.SEEN_STARTING:
             self._awaited.append(mark)
-        elif mark.sign is not Sign.NOTHING:
+        elif mark.sign is not Sign.NOTHING and (mark.call or mark.sign is not Sign.CARRIED_ON):
             call, sure = (mark.call, True) if mark.call else self._meant(mark)
             self._keep(mark, call, sure=sure)
 
@@ -182,7 +182,7 @@ class Book:
             run.left = True
         elif mark.sign in _ENDS:
             run.end = _ENDS[mark.sign]
-            self.truth.writes_ends.add(run.tool)
+            self.truth.writes_ends |= {run.tool} if mark.sign is not Sign.PAUSED else set()
         elif mark.sign in _SEEN and run.open:
             run.end = _SEEN[mark.sign]
 
@@ -216,8 +216,8 @@ def settle(truth: Truth, rows: Sequence[Row], *, results: Callable[[Row, str, st
                 came.remove(after[-1])
         for place, run in enumerate(runs[:-1]):
             stop = runs[place + 1].rows[0]
-            between = [row for row in runtime if run.rows[-1] < int(row["seq"]) < stop]
-            answered = any(results(row, call, run.tool) for row in between)
-            if run.open and not answered and any(asked(row) for row in between):
+            before = [row for row in runtime if int(row["seq"]) < stop]
+            answered = any(results(row, call, run.tool) for row in before if int(row["seq"]) > run.rows[-1])
+            if run.open and not answered and any(asked(row) for row in before):
                 run.end = "pause"
     return truth

@@ -155,6 +155,8 @@ def _cancelled_after(claims: Claims, document: Row, own: Sequence[Episode], case
     if document["state"] != "cancelled" or document["closure"]["kind"] in _BEFORE:
         return
     reconciliation = document["sideEffects"]["reconciliationState"]
+    if not own and not claims.executed(document):
+        return  # it never started and nobody says that it did
     if any(run.end in {"cancelled", "raise"} for run in own) and not any(run.effects for run in own):
         return
     if reconciliation in _OPEN and _confirmed(case.rows, claims.rows(document)):
@@ -219,7 +221,8 @@ def says_otherwise(result: Any) -> bool:
 
 def _silent(own: Sequence[Episode], truth: Truth) -> bool:
     """Tell whether a result came though the body wrote no end, of a tool that writes none anywhere: nobody can judge that end."""
-    return any(run.open and run.answered for run in own) and not any(run.end or run.tool in truth.writes_ends for run in own)
+    told = any(run.end not in {"", "pause"} or run.tool in truth.writes_ends for run in own)
+    return any(run.open and run.answered for run in own) and not told
 
 
 def _touched(own: Sequence[Episode]) -> str:

@@ -60,7 +60,7 @@ def score(
     """
     rows = _numbered(rows)
     told = Score(name or str(result["file"]))
-    claims = claims_of(result)
+    claims = claims_of(result, rows)
     truth = truth_of(rows, [(one.call, one.tool) for one in claims])
     made = decisions(rows, [one.call for one in claims])
     case = Case(rows=rows, truth=truth, decisions=made, executed=dict(executed or {}))
