@@ -54,6 +54,10 @@ class RetryPolicy:
     categories: tuple[str, ...] = ()
     """Failure categories that may be retried; empty means every category."""
 
+    def __post_init__(self) -> None:
+        """Take a list for a tuple: a policy never changes once it is declared."""
+        object.__setattr__(self, "categories", tuple(self.categories))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inverse:
