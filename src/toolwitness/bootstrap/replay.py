@@ -9,10 +9,17 @@ from typing import Any, Final, cast
 from toolwitness.core.errors import InvalidInput
 from toolwitness.ledger.memory import MemoryLedger
 from toolwitness.service.replay import RecordingClock, RowReader, replay
+from toolwitness.wire.stream_files import chunks_in
 
 FORMATS: Final[Mapping[str, str]] = {
+    "ai-sdk": "toolwitness.adapters.ai_sdk:Reader",
+    "ai-sdk-messages": "toolwitness.adapters.ai_sdk:MessagesReader",
+    "langgraph": "toolwitness.adapters.langgraph:Reader",
+    "langgraph-recorder": "toolwitness.adapters.langgraph:HookReader",
     "pydantic-ai": "toolwitness.adapters.pydantic_ai:Reader",
     "pydantic-ai-recorder": "toolwitness.adapters.pydantic_ai:HookReader",
+    "mcp": "toolwitness.adapters.mcp:Reader",
+    "a2a": "toolwitness.adapters.a2a:Reader",
 }
 """Every format that can be replayed, and the reader that is imported when it is asked for."""
 
@@ -48,6 +55,6 @@ async def replay_file(path: Path, format_name: str, *, relative_to: Path | None 
     ledger = MemoryLedger(now=clock.now)
     reader = reader_for(format_name, f"capture:{file}")
     try:
-        return await replay(content.split(b"\n"), reader=reader, ledger=ledger, clock=clock, file=file, format_name=format_name)
+        return await replay(chunks_in(path.name, content), reader=reader, ledger=ledger, clock=clock, file=file, format_name=format_name)
     finally:
         await ledger.close()

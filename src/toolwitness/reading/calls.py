@@ -140,13 +140,12 @@ class Calls:
         correct = earlier is not None and earlier.refused and again is None
         if earlier is not None and not correct:
             call.attempt = earlier.attempt + 1
-        correlation = {"source": self.framework, "run_id": self.run_id, "provider_call_id": provider_id, "occurrence": call.occurrence}
         call.proposal = self.pen.write(
             Kind.PROPOSED, word, call.invocation_id, attempt=call.attempt, values={"inputs": args}, time=time,
             data={
                 "tool": tool or "unnamed", "source_request": self._source_request(),
                 "proposer": self.proposer if again is None else self.framework,
-                "correlation": [{name: fact for name, fact in correlation.items() if fact is not None}],
+                "correlation": [self._correlation(provider_id, call.occurrence)],
                 "retry_of": earlier.invocation_id if earlier is not None and not correct else None,
                 "replaces": earlier.invocation_id if earlier is not None and correct else None,
             },
@@ -167,7 +166,13 @@ class Calls:
             invocation_id=invocation_id, provider_id=provider_id, tool=tool, args=args, occurrence=occurrence, step=self._step, run=self.run
         )
         self.all.append(call)
+        self.pen.introduce(invocation_id, self._correlation(provider_id, occurrence))
         return call
+
+    def _correlation(self, provider_id: str, occurrence: int) -> dict[str, Any]:
+        """Say what the framework calls the call."""
+        called = {"source": self.framework, "run_id": self.run_id, "provider_call_id": provider_id, "occurrence": occurrence}
+        return {name: fact for name, fact in called.items() if fact is not None}
 
     def _predecessor(self, tool: str, args: bytes) -> Call | None:
         """Find the one call that the model was asked to make again and that this one answers; none where that is not sure."""

@@ -19,14 +19,19 @@ def again(calls: Calls, call: Call, word: str, *, time: str | None = None) -> No
         start(calls, call, word, attempt=call.attempt + call.runs, time=time)
 
 
-def start(calls: Calls, call: Call, word: str, *, attempt: int | None = None, inputs: Any = None, time: str | None = None) -> None:
-    """Record that the body was entered. Who ran it is only the framework: it may be a task or a thread."""
+def start(
+    calls: Calls, call: Call, word: str, *, attempt: int | None = None, inputs: Any = None, time: str | None = None, compared: str = ""
+) -> None:  # fmt: skip  # a signature in two lines
+    """Record that the body was entered. Who ran it is only the framework: it may be a task or a thread.
+
+    ``compared``: ``different`` where something else than the bytes shows that not this call was run, such as another tool's name.
+    """
     values: dict[str, bytes] = {}
     data: dict[str, Any] = {"attempt": attempt or call.attempt, "executor": calls.framework}
     if inputs is not None:
         values["inputs"] = exact(inputs)
         if call.proposal:
-            data["inputs_compared"] = "same" if same_inputs(call.args, inputs) else "different"
+            data["inputs_compared"] = compared or ("same" if same_inputs(call.args, inputs) else "different")
     calls.pen.write(Kind.STARTED, word, call.invocation_id, attempt=call.attempt, data=data, values=values, time=time)
 
 
@@ -41,6 +46,7 @@ def same_inputs(args: bytes, inputs: Any) -> bool:
 def succeed(calls: Calls, call: Call, word: str, content: Any, *, time: str | None = None, executed: str | None = None) -> None:
     """Record a success with its result."""
     _over(call)
+    call.well = True
     calls.pen.write(
         Kind.SUCCEEDED, word, call.invocation_id, attempt=call.attempt, time=time, values={"result": exact(content)},
         data={"completed_at": time or calls.pen.clock, "executed": executed},
@@ -79,7 +85,7 @@ def time_out(calls: Calls, call: Call, word: str, limit: str, *, time: str | Non
 
 
 def _over(call: Call) -> None:
-    call.over, call.begun, call.ended, call.runs = True, False, True, call.runs + 1
+    call.over, call.begun, call.ended, call.well, call.runs = True, False, True, False, call.runs + 1
 
 
 def release(calls: Calls, call: Call, word: str, reason: str, *, origin: Origin = Origin.SERVER) -> None:
