@@ -78,7 +78,7 @@ def build_invocation_document(
         "retriedBy": record.retried_by or None,
         "reversedBy": record.reversed_by or None,
         "replacedBy": record.replaced_by or None,
-        "correlation": [correlation_section(row) for row in rows(proposal.get("correlation"))],
+        "correlation": [correlation_section(row) for row in rows(record.correlation)],
         "inputs": inputs_section(record, values),
         "consequence": {
             "classes": texts(proposal.get("consequences")),

@@ -34,6 +34,8 @@ entered = endings.entered
 
 def absorb(record: InvocationRecord, event: Event, at: str) -> None:
     """Add what ``event`` says to the record."""
+    if not record.correlation and event.data.get("correlation"):
+        record.correlation = event.data["correlation"]
     absorber = _ABSORBERS.get(event.kind)  # type: ignore[call-overload]  # a kind without an absorber adds nothing but itself
     if absorber:
         absorber(record, event, at)
@@ -50,6 +52,7 @@ def _proposed(record: InvocationRecord, event: Event, at: str) -> None:
     if record.proposal:
         return
     record.proposal = event.data
+    record.correlation = event.data.get("correlation") or record.correlation
     record.task_id, record.tenant = event.task_id, event.tenant
     record.attempt = event.attempt or record.attempt
     record.inputs = event.data["inputs"]

@@ -34,6 +34,8 @@ class InvocationRecord:
     attempt: int = 1
     proposal: Data = field(default_factory=new_dict)
     """The fields of ``invocation.proposed``: tool, purpose, dependencies, lineage, consequences, policy version, …"""
+    correlation: Any = ()
+    """What the proposal, or what came before it, calls this call in its own words: source, run, the provider's id and its occurrence."""
     state: State | None = None
     state_refs: tuple[EvidenceRef, ...] = ()
     moves: list[Move] = field(default_factory=new_list)

@@ -312,5 +312,5 @@ def _ids(reading: Reading) -> Rows:
         ("lease", record.lease),
     ]
     given += [("approval request", asked.id) for asked in record.approvals]
-    given += [("correlation", reading.plain(row)) for row in items_of(record.proposal.get("correlation"))]
+    given += [("correlation", reading.plain(row)) for row in items_of(record.correlation)]
     return [_row(term, line(value)) for term, value in given if value]

@@ -58,7 +58,7 @@ class Slot:
 
 def _correlation(record: InvocationRecord) -> tuple[str, Any]:
     """Give the provider's id of a call and the how-manyeth with that id it is; nothing where neither was recorded."""
-    for row in map(pairs_of, items_of(record.proposal.get("correlation"))):
+    for row in map(pairs_of, items_of(record.correlation)):
         if row.get("provider_call_id"):
             return str(row["provider_call_id"]), row.get("occurrence")
     return "", None

@@ -60,6 +60,8 @@ class Pen:
         self.place = Place()
         self._written: dict[int, int] = {}
         """How many events each row has made."""
+        self._strangers: dict[str, list[dict[str, Any]]] = {}
+        """By invocation: what a call is called of which nothing has been written yet, and no proposal may ever be."""
         self.drafts: list[Draft] = []
 
     def begin(self, seq: int, seconds: float | None, raw: bytes) -> None:
@@ -76,6 +78,10 @@ class Pen:
         drafts, self.drafts = self.drafts, []
         return drafts
 
+    def introduce(self, invocation_id: str, correlation: Mapping[str, Any]) -> None:
+        """Let the first event about an invocation say what its source calls it, also where that is no proposal."""
+        self._strangers[invocation_id] = [{name: fact for name, fact in correlation.items() if fact is not None}]
+
     def new_id(self, prefix: str, *parts: str) -> str:
         """Give an id that belongs to this capture and to ``parts``."""
         return f"{prefix}_{stable(self.source, *parts)}"
@@ -90,6 +96,8 @@ class Pen:
         count = self._written[seq] = self._written.get(seq, 0) + 1
         event_id = f"row:{seq}" if count == 1 else f"row:{seq}.{count}"
         facts = {name: _plain(fact) for name, fact in (data or {}).items() if fact is not None}
+        if (called := self._strangers.pop(invocation_id or "", None)) is not None:
+            facts.setdefault("correlation", called)
         if kind is Kind.FAILED:
             facts["evidence_ref"] = evidence_ref(self.source, event_id)
         beside = dict(values or {})
