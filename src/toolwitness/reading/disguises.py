@@ -68,7 +68,7 @@ def _in_object(told: Mapping[str, Any]) -> str:
     return ""
 
 
-_FAILED: Final = frozenset({"failed", "failure", "error", "errored"})
+_FAILED: Final = frozenset({"failed", "failure", "error", "errored", "denied", "rejected"})
 _BESIDE_AN_ERROR: Final = frozenset({
     "error", "errors", "message", "code", "status", "statusCode", "status_code", "type", "name", "kind", "details", "detail", "reason",
     "ok", "success", "isError", "is_error", "retryable", "stack",
