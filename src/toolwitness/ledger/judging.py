@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from toolwitness.core.errors import Conflict, OnceKeyTaken
 from toolwitness.core.evidence import Event
 from toolwitness.core.making import maker
+from toolwitness.core.values import same_value
 from toolwitness.core.verdicts import Judgement, Verdict
 from toolwitness.ledger.chain import link
 from toolwitness.ledger.folded import Folded
@@ -181,14 +182,12 @@ def same_content(one: Prepared, recorded: Event, known: Known) -> bool:
     members = dict(one.event.data)
     for value in one.values:
         there = recorded.data.get(value.name)
-        if (
-            not isinstance(there, dict)
-            or there.get("bytes") != len(value.content)
-            or there.get("media") != members[value.name].get("media")
-        ):
+        if not isinstance(there, dict) or there.get("media") != members[value.name].get("media"):
             return False
         content = known.value(str(there.get("ref")))
-        if content is not None and content != value.content:
+        if content is None and there.get("bytes") != len(value.content):
+            return False
+        if content is not None and not same_value(content, value.content, there.get("media")):
             return False
         members[value.name] = there
     raw_ref = recorded.raw_ref if any(value.name == "raw" for value in one.values) else one.event.raw_ref

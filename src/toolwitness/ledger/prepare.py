@@ -8,7 +8,6 @@ import hmac
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from operator import attrgetter
 from typing import Any, Final, NoReturn, cast
 
@@ -18,6 +17,7 @@ from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import Event
 from toolwitness.core.making import maker
 from toolwitness.core.states import Origin, Owner
+from toolwitness.core.values import value_ref
 from toolwitness.ports import Draft
 from toolwitness.wire.canonical import MAX_INTEGER, canonical
 
@@ -118,12 +118,6 @@ def prepare(draft: Draft, *, salts: Salts) -> Prepared:
     )  # fmt: skip  # one field after the other
     _check(event)
     return Prepared(event, encode(event), values)
-
-
-def value_ref(source: str, event_id: str, name: str, *, reuse: int = 0) -> str:
-    """Give the reference of the value called ``name`` in one event; ``reuse`` counts the earlier events with the same id."""
-    again = f"\0{reuse}" if reuse else ""
-    return "val_" + sha256(f"{source}\0{event_id}\0{name}{again}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def digest_of(salt: bytes, content: bytes) -> str:

@@ -23,6 +23,8 @@ from toolwitness.policy.tool_policy import Inverse, RetryPolicy, ToolPolicy, unk
 
 ADMINISTRATORS: Final = ("role:admin",)
 """Who may take authority from somebody, where the file names nobody."""
+ERASERS: Final = ("role:eraser", "role:admin")
+"""Who may have a value forgotten, where the file names nobody."""
 ROLES_EXAMPLE: Final = 'a table [actors] with lines like "os:ann" = ["finance"]'
 
 
@@ -47,6 +49,7 @@ class PolicyFile:
     """What holds for tools that nobody has declared, beside the most restrictive answers."""
     actors: Mapping[str, Holding] = field(default_factory=dict[str, Holding])
     administrators: tuple[str, ...] = ADMINISTRATORS
+    erasers: tuple[str, ...] = ERASERS
     budgets: tuple[Budget, ...] = ()
 
     def govern(self, tool: str, declared: ToolPolicy | None = None) -> ToolPolicy:
@@ -82,10 +85,10 @@ def read_policy_file(text: str, name: str = "toolwitness.toml") -> PolicyFile:
     _known(source, (), source.said, ("tools", "unknown_tools", "actors", "authority", "budgets"))
     tables = _table(source, ("tools",))
     authority = _table(source, ("authority",))
-    _known(source, ("authority",), authority, ("administrators",))
-    administrators = ADMINISTRATORS
-    if "administrators" in authority:
-        administrators = _tool(source, ("authority",), {"approvers": authority["administrators"]}, "x", says="administrators").approvers
+    _known(source, ("authority",), authority, ("administrators", "erasers"))
+    named = {
+        name: _tool(source, ("authority",), {"approvers": entries}, "x", says=name).approvers for name, entries in authority.items()
+    }  # fmt: skip  # one line a name
     tools = {tool: _tool(source, ("tools", tool), _table(source, ("tools", tool)), tool) for tool in tables}
     hints = {tool: _hints(source, ("tools", tool, "hints")) for tool in tables}
     for tool, policy in tools.items():
@@ -100,7 +103,8 @@ def read_policy_file(text: str, name: str = "toolwitness.toml") -> PolicyFile:
         hints=hints,
         unknown=_unknown(source),
         actors={who: _holding(source, ("actors", who)) for who in _table(source, ("actors",))},
-        administrators=administrators,
+        administrators=named.get("administrators", ADMINISTRATORS),
+        erasers=named.get("erasers", ERASERS),
         budgets=_budgets(source),
     )  # fmt: skip  # facts in lines
 
@@ -158,7 +162,7 @@ def _known(source: FileText, path: tuple[str, ...], said: Mapping[str, Any], kno
 
 # ── tools ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_TEXTS: Final = ("standing_authorization", "authorization_owner", "commitment_boundary", "cancel_support", "idempotency")
+_TEXTS: Final = ("standing_authorization", "authorization_owner", "commitment_boundary", "cancel_support", "idempotency", "plain_names")
 _PARTS: Final[Mapping[str, type[RetryPolicy | Inverse | Cost]]] = MappingProxyType({"retry": RetryPolicy, "inverse": Inverse, "cost": Cost})
 _SAID: Final = MappingProxyType({"scope": "scope_fields"})
 """What is called otherwise in the model; everything else has one name in both."""
@@ -168,7 +172,7 @@ _FIELDS: Final = tuple(
     )
 )
 _OF_UNKNOWN: Final = (
-    "approvers", "authorization_owner", "approval_seconds", "input_seconds", "queue_seconds", "result_seconds", "redact"
+    "approvers", "authorization_owner", "approval_seconds", "input_seconds", "queue_seconds", "result_seconds", "redact", "redact_outputs",
 )  # fmt: skip  # names in a line
 """What may be said of tools that nobody has declared: who approves them and until when; what they do stays the worst."""
 

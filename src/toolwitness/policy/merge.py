@@ -49,7 +49,7 @@ def _stricter(name: str, one: Any, other: Any) -> Any:
     )
 
 
-_ALL_OF: Final = frozenset({"scope_fields", "expected_effects", "recovery", "alternate_routes", "redact"})
+_ALL_OF: Final = frozenset({"scope_fields", "expected_effects", "recovery", "alternate_routes", "redact", "redact_outputs", "read_again"})
 """Lists of which everything counts: more in view, more said, more hidden."""
 _SHORTEST: Final = frozenset({"approval_seconds", "input_seconds", "queue_seconds", "result_seconds"})
 
@@ -81,6 +81,11 @@ def _retry(one: RetryPolicy, other: RetryPolicy) -> RetryPolicy:
     return RetryPolicy(attempts=min(one.attempts, other.attempts) if both else 1, categories=both or one.categories)
 
 
+def _reasons(one: str, other: str) -> str:
+    """Keep both reasons for the same answer."""
+    return one if other in one.split("; ") else f"{one}; {other}"
+
+
 def _first_of(order: tuple[T, ...]) -> Callable[[T, T], T]:
     def choose(one: T, other: T) -> T:
         return min(one, other, key=order.index)
@@ -92,6 +97,7 @@ _CHOICES: Final[Mapping[str, Any]] = MappingProxyType({
     "consequences": _classes,
     "approvers": _approvers,
     "retry": _retry,
+    "plain_names": _reasons,
     "cancel_support": _first_of((CancelSupport.UNSUPPORTED, CancelSupport.THREAD, CancelSupport.TASK)),
     "idempotency": _first_of((Idempotency.NOT_IDEMPOTENT, Idempotency.IDEMPOTENT, Idempotency.KEYED)),
 })  # fmt: skip  # one line a question

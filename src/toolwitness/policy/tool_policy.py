@@ -103,7 +103,11 @@ class ToolPolicy:
     recovery: tuple[str, ...] = ()
     alternate_routes: tuple[str, ...] = ()
     redact: tuple[str, ...] = ()
-    """JSON pointers into the inputs whose values no card shows."""
+    """JSON Pointers into the inputs whose values nobody is shown; a step ``*`` stands for any member or item."""
+    redact_outputs: tuple[str, ...] = ()
+    """The same, into what the tool gives back."""
+    plain_names: str = ""
+    """Why names that sound secret (``password``, ``token``) are not, at this tool; empty where they are."""
     cost: Cost | None = None
     """How to estimate what a call costs; counted against the budgets."""
 
@@ -113,7 +117,7 @@ class ToolPolicy:
         Raises:
             InvalidInput: names the field and the fix; nothing half-understood is kept.
         """
-        for name in ("approvers", "scope_fields", "expected_effects", "recovery", "alternate_routes", "redact"):
+        for name in ("approvers", "scope_fields", "expected_effects", "recovery", "alternate_routes", "redact", "redact_outputs", "read_again"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         object.__setattr__(self, "consequences", _classes(self.consequences))
         for name, words in (("cancel_support", CancelSupport), ("idempotency", Idempotency)):
@@ -211,9 +215,16 @@ def _check_texts(policy: ToolPolicy) -> None:
     for entry in policy.approvers:
         if not _APPROVER.match(entry):
             raise _wrong("approvers", f"holds {entry!r}", "Write role:NAME, user:ID or not:proposer.")
-    for pointer in policy.redact:
-        if not _POINTER.match(pointer):
-            raise _wrong("redact", f"holds {pointer!r}", "Write a JSON pointer such as /card/number.")
+    for name in policy.read_again:
+        if name not in tuple(Reread):
+            raise _wrong("read_again", f"holds {name!r}", f"Use {' and '.join(Reread)}.")
+    for name, pointers in (("redact", policy.redact), ("redact_outputs", policy.redact_outputs)):
+        for pointer in pointers:
+            if not _POINTER.match(pointer):
+                raise _wrong(name, f"holds {pointer!r}", "Write a JSON pointer such as /card/number or /cards/*/number.")
+    reason = cast("object", policy.plain_names)  # whatever the caller gave
+    if not isinstance(reason, str) or reason != reason.strip():
+        raise _wrong("plain_names", f"is {reason!r}", "Say in a sentence why names that sound secret are not, or leave it out.")
 
 
 def _check_limits(policy: ToolPolicy) -> None:
@@ -247,7 +258,7 @@ def _check_sense(policy: ToolPolicy) -> None:
         raise _wrong("commitment_boundary", "is empty", "Say after which step a destructive call cannot be called back.")
 
 
-_LATER: Final = frozenset({"cost"})
+_LATER: Final = frozenset({"cost", "read_again", "leaves", "redact_outputs", "plain_names"})
 
 
 def _plain(value: Any) -> Any:

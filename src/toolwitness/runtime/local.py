@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from toolwitness.core.errors import NotPermitted, ToolwitnessError
 from toolwitness.core.evidence import Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord
@@ -24,6 +25,9 @@ from toolwitness.runtime.outcomes import CallOutcome, outcome_of
 from toolwitness.runtime.recovery import forget_desk, know_desk, record_lost
 from toolwitness.runtime.tools import Tool
 from toolwitness.service.close import release_waiter
+from toolwitness.service.sealing import open_value
+from toolwitness.service.settle import settle_reversal
+from toolwitness.service.submit import submit
 from toolwitness.service.sweep import sweep
 from toolwitness.service.unblock import unblock
 from toolwitness.service.workplace import Workplace, read
@@ -171,11 +175,18 @@ class LocalRuntime:
         """Read back the result of a body that ran elsewhere, as the JSON that stands on record."""
         outcome = record.outcome if record.state is State.SUCCEEDED else None
         result: Any = outcome.data.get("result") if outcome else None
-        raw = await self.place.ledger.value(str(result["ref"])) if result else None
+        raw = await self._result_bytes(str(result["ref"])) if result else None
         return [] if raw is None else [json.loads(raw)]
 
     async def release(self, invocation_id: str) -> None:
         """Record that the caller that waited was cancelled, and see what it leaves behind to its end.
+    async def _result_bytes(self, ref: str) -> bytes | None:
+        """Give the bytes of a result; where its seal cannot be opened here, the copy that says what is missing."""
+        try:
+            return await open_value(self.place.ledger, ref)
+        except NotPermitted:
+            return await self.place.ledger.value(ref)
+
 
         A body is asked to stop and its end is awaited, unless it runs in a thread, which holds nobody; what has not been dispatched is
         withdrawn. Never raises: what goes wrong is logged, since the caller's own error must go on untouched.

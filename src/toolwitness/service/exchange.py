@@ -11,6 +11,7 @@ from toolwitness.ports import Draft
 from toolwitness.service.again import moved_dependencies
 from toolwitness.service.answer import closure_draft
 from toolwitness.service.inputs import edit_inputs, merge, written
+from toolwitness.service.kept import kept
 from toolwitness.service.propose import Proposal, proposal_draft
 from toolwitness.service.submit import submit
 from toolwitness.service.workplace import Receipt, Situation, Workplace, carry_out, make_draft, read, require, said_by
@@ -31,7 +32,7 @@ async def edit_call(
     record = (await read(place, invocation_id)).record
     if not tool or tool == record.tool:
         return await edit_inputs(place, invocation_id, actor=actor, fields=fields, reason=reason, request_id=request_id)
-    raw, new_id = merge(b"{}", written(fields)), place.ids.new("inv")
+    raw, new_id = merge(b"{}", written(kept(fields, b"{}"))), place.ids.new("inv")  # a secret goes to no other tool unseen
 
     def decide(situation: Situation) -> list[Draft]:
         old, waiting = situation.record, situation.record.open_approval

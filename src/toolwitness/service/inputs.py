@@ -16,6 +16,9 @@ from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.controls import judge_action
 from toolwitness.ports import Draft
 from toolwitness.service.submit import approval_draft, asked_facts, submit
+from toolwitness.service.kept import kept
+from toolwitness.service.looking import look_at
+from toolwitness.service.sealing import open_value
 from toolwitness.service.workplace import (
     Decide,
     InputProblem,
@@ -49,6 +52,8 @@ async def edit_inputs(
     """Change inputs before dispatch; a pending or given approval of the old inputs is invalidated and asked for anew.
 
     Raises:
+    What stands in the place of a redacted value, and is left there, keeps that value.
+
         NotPermitted: it has been dispatched or has ended; the refusal is on record.
         InvalidInput: no field was given, or one is not JSON.
     """
@@ -59,11 +64,12 @@ async def _replace(
     place: Workplace, invocation_id: str, kind: Kind, action: str, actor: Actor, fields: Mapping[str, Any], reason: str, request_id: str
 ) -> Receipt:
     """Record the act with the whole resulting inputs, what the check of them says, and let policy go on from there."""
-    given = written(fields)
-    facts = said_by(actor, fields=sorted(given), reason=reason or None, request_id=request_id or None)
+    written(fields)  # what cannot be written is refused before anything is read
 
     def plan(before: Situation, tried: bytes) -> Decide:
         raw = merge(b"{}" if dispatched(before.record) else tried, given)
+        given = written(kept(fields, b"{}" if dispatched(before.record) else tried))
+        facts = said_by(actor, fields=sorted(given), reason=reason or None, request_id=request_id or None)
         checker = place.checkers.get(before.record.tool)
         problems = list(checker(raw)) if checker else []
 
@@ -89,7 +95,7 @@ async def _replace(
 async def _last_tried(place: Workplace, record: InvocationRecord) -> bytes:
     """Give the inputs that a person last tried: the rejected ones, else those that stand. What was right in them is not asked for twice."""
     rejected = (record.input_request or {}).get("raw")
-    tried = await place.ledger.value(str(rejected["ref"])) if rejected else None
+    tried = await open_value(place.ledger, str(rejected["ref"])) if rejected else None
     return await inputs_of(place, record) if tried is None else tried
 
 

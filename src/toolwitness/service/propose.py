@@ -10,11 +10,13 @@ from toolwitness.core.findings import Code
 from toolwitness.core.lineage import latest_attempts
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, Owner, State
+from toolwitness.policy.redaction import redact
 from toolwitness.policy.retry import objection_to_repeat, same_purpose
 from toolwitness.policy.tool_policy import ToolPolicy
 from toolwitness.policy.written import write_policy
 from toolwitness.ports import Draft, Recorded, TaskView
 from toolwitness.service.register import of_tenant, register_id
+from toolwitness.service.sealing import open_value, rules_for
 from toolwitness.service.workplace import Workplace
 
 RUNTIME: Final = "toolwitness:runtime"
@@ -169,8 +171,7 @@ async def _linked(place: Workplace, view: TaskView, proposal: Proposal, policy: 
     for record in reversed(latest_attempts(view.shared).values()):
         if not _is_doubtful(record, proposal.tool) or not record.inputs or not objection_to_repeat(record, policy):
             continue
-        inputs = await place.ledger.value(str(record.inputs["ref"]))
-        changed = same_purpose(inputs, proposal.inputs) if inputs is not None else None
+        changed = await _same_purpose(place, record, proposal, policy)
         if changed is not None:
             return replace(proposal, retry_of=record.id, attempt=record.attempt + 1, linked_by="same-purpose", changed=changed)
     return proposal
@@ -182,6 +183,18 @@ def _is_doubtful(record: InvocationRecord, tool: str) -> bool:
 
 
 _WITHOUT_SUCCESS: Final = TERMINAL - {State.SUCCEEDED}
+async def _same_purpose(place: Workplace, record: InvocationRecord, proposal: Proposal, policy: ToolPolicy) -> tuple[str, ...] | None:
+    """Compare the inputs of a call with those of a proposal; where they are sealed and cannot be opened here, what may be shown of both."""
+    ref, asked = str((record.inputs or {})["ref"]), proposal.inputs
+    try:
+        inputs = await open_value(place.ledger, ref)
+    except NotPermitted:
+        inputs = await place.ledger.value(ref)
+        shown = redact(asked, rules_for(policy, Kind.PROPOSED, "inputs"))
+        asked = shown.shown.encode() if shown else asked
+    return same_purpose(inputs, asked) if inputs is not None else None
+
+
 
 
 async def open_register(place: Workplace, tenant: str) -> str:

@@ -16,6 +16,8 @@ from toolwitness.policy.dispatch import judge_dispatch
 from toolwitness.ports import Draft
 from toolwitness.service.covering import NOTHING, Covered, charged_facts, covered, judge_money, never
 from toolwitness.service.workplace import (
+from toolwitness.service.kept import marked_inputs
+from toolwitness.service.looking import look_at
     Decide,
     InputProblem,
     Receipt,
@@ -104,7 +106,9 @@ def next_step(
 
 def problems_of(place: Workplace, tool: str, raw: bytes) -> list[InputProblem] | None:
     """Say what the check of inputs finds; ``None`` where nobody in this process can check them."""
-    checker = place.checkers.get(tool)
+    checker, marked = place.checkers.get(tool), marked_inputs(raw)
+    if marked:
+        return list(marked)  # never to be run with what only stands for a secret
     return list(checker(raw)) if checker else None
 
 

@@ -25,6 +25,7 @@ from toolwitness.ports import Clock, Draft, Ids, Ledger, Recorded, TaskView
 from toolwitness.service.register import Register, register_of
 
 SOURCE: Final = "toolwitness:service"
+from toolwitness.service.sealing import open_value
 """The source of what policy says."""
 DESK: Final = "toolwitness:desk"
 """The source of what authenticated people decide; the actor is in the data."""
@@ -255,9 +256,10 @@ async def inputs_of(place: Workplace, record: InvocationRecord) -> bytes:
     """Give the exact bytes of the inputs that stand; an empty object where none were ever recorded.
 
     Raises:
-        NotPermitted: they were recorded and can no longer be read, so that nobody can say what would run.
+        NotPermitted: they were recorded and can no longer be read, or are sealed and cannot be opened here, so that nobody can say what
+            would run.
     """
-    raw = await place.ledger.value(str(record.inputs["ref"])) if record.inputs else b"{}"
+    raw = await open_value(place.ledger, str(record.inputs["ref"])) if record.inputs else b"{}"
     if raw is None:
         raise NotPermitted("The recorded inputs can no longer be read.", rule="inputs-unreadable", remedy="Propose the call afresh.")
     return raw

@@ -194,10 +194,10 @@ async def test_a_waiting_call_that_cannot_be_submitted_keeps_no_other_waiting(mo
         first = stage.task.call(stage.pay, amount="1")
         await first
         ids = [await stage.proposed(str(n), dependencies=[await first.invocation_id()], host="another:1:process") for n in range(2)]
-        value, broken = stage.desk.ledger.value, (await stage.desk.record(ids[0])).inputs["ref"]
+        exact, broken = stage.desk.ledger.exact, (await stage.desk.record(ids[0])).inputs["ref"]
 
         async def one_gone(ref: str) -> bytes | None:
-            return None if ref == broken else await value(ref)
+            return None if ref == broken else await exact(ref)
 
-        monkeypatch.setattr(stage.desk.ledger, "value", one_gone)
+        monkeypatch.setattr(stage.desk.ledger, "exact", one_gone)
         assert await unblock(stage.desk.place, stage.task.id, tools={"pay"}, host="another:1:process") == ids[1:]

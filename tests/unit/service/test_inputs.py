@@ -201,7 +201,7 @@ async def test_inputs_that_can_no_longer_be_read_are_not_taken_for_none(monkeypa
         async def gone(_ref: str) -> bytes | None:
             return None
 
-        monkeypatch.setattr(stage.desk.ledger, "value", gone)
+        monkeypatch.setattr(stage.desk.ledger, "exact", gone)
         for act in (stage.desk.edit_inputs(one, {"amount": "1"}, by=ANN), stage.desk.submit(one)):
             with pytest.raises(tw.NotPermitted) as no:
                 await act
