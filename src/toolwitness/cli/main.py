@@ -33,11 +33,15 @@ COMMANDS: Final = MappingProxyType({
     "deny": Place(module="decide", says="Deny the request that waits at invocation ID."),
     "cancel": Place(module="decide", says="Request the cancellation of invocation ID alone."),
     "retry": Place(module="decide", says="Propose the next attempt of the failed invocation ID."),
+    "reverse": Place(module="recover", says="Undo the succeeded invocation ID with the inverse that its tool names."),
+    "reconcile": Place(module="recover", says="Record what really happened to invocation ID."),
+    "authority": Place(module="authority", says="Take authority from somebody, give it back, or list what was taken."),
     "grants": Place(
         module="grants", says="List, give or take back standing grants: permission beforehand, with a scope, a limit and an end."
     ),
     "policy": Place(module="policy", says="Check a policy file, or explain what policy says of a tool."),
     "verify": Place(module="inspect", says="Recompute the whole record from its events and say whether it agrees."),
+    "prove": Place(module="prove", says="Run one script under a framework alone and with toolwitness, and compare told with happened."),
     "replay": Place(module="replay", says="Replay a framework's recorded stream and show what it really evidenced."),
     "schema": Place(module="schema", says="Print the JSON Schema of what we publish."),
 })  # fmt: skip  # a table reads better than one a line

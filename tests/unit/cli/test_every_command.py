@@ -10,7 +10,7 @@ import pytest
 from tests.unit.cli.terminals import COMMAND, Ledger, a_process, document, roles_for_me, surroundings
 
 ROOT = Path(__file__).resolve().parents[3]
-CAPTURE = min((ROOT / "spec" / "captures").rglob("*.jsonl"))
+CAPTURE = min((ROOT / "spec" / "captures" / "pydantic-ai").rglob("*.jsonl"))
 ESCAPE = re.compile("\x1b\\[")
 
 
@@ -27,10 +27,11 @@ def lines_of(ledger: Ledger) -> dict[str, list[str]]:
         "verify": ["verify"],
         "schema": ["schema", "event"],
         "replay": ["replay", str(CAPTURE), "--format", "pydantic-ai"],
+        "prove": ["prove", "pydantic-ai"],
     }
 
 
-NAMES = ["show", "show a task", "show a call", "inbox", "approve", "deny", "retry", "verify", "schema", "replay"]
+NAMES = ["show", "show a task", "show a call", "inbox", "approve", "deny", "retry", "verify", "schema", "replay", "prove"]
 TERMINALS = {
     "a narrow one": {"COLUMNS": "30"},
     "one that speaks ASCII": {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
