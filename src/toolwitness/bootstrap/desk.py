@@ -67,9 +67,9 @@ class Desk(StandingDesk):
         """
         file = policy if isinstance(policy, PolicyFile) else load_policy(policy) if policy else PolicyFile()
         self.place = Workplace(ledger=ledger, clock=clock, ids=ids, file=file, authorizer=authorizer or RolesAndTenants(file))
+        seal(self.place)
         self.host = name_of_process()
         self.tenant = tenant
-        seal(self.place)
         self.register = record.Register()
         self._options = {"concurrency": concurrency, "sweep_seconds": sweep_seconds, "patience_seconds": patience_seconds}
         self._tools: dict[str, Tool] = {}
@@ -88,8 +88,7 @@ class Desk(StandingDesk):
         input_seconds: float | None = None, queue_seconds: float | None = None, result_seconds: float | None = None,
         scope: Sequence[str] = (), commitment_boundary: str = "", expected_effects: Sequence[str] = (), idempotency: str = "unknown",
         retry_attempts: int = 1, retry_categories: Sequence[str] = (), inverse: Inverse | None = None, recovery: Sequence[str] = (),
-        alternate_routes: Sequence[str] = (), cost: Cost | Mapping[str, str] | None = None, target: Callable[..., Any] | None = None,
-        quote: Callable[..., Any] | None = None, reconcile: Callable[..., Any] | None = None,
+        alternate_routes: Sequence[str] = (),
         redact: Sequence[str] = (), redact_outputs: Sequence[str] = (), plain_names: str = "",
     ) -> Callable[[Function], Function]: ...  # fmt: skip  # a signature in lines of what belongs together
 
@@ -99,20 +98,17 @@ class Desk(StandingDesk):
         input_seconds: float | None = None, queue_seconds: float | None = None, result_seconds: float | None = None,
         scope: Sequence[str] = (), commitment_boundary: str = "", expected_effects: Sequence[str] = (), idempotency: str = "unknown",
         retry_attempts: int = 1, retry_categories: Sequence[str] = (), inverse: Inverse | None = None, recovery: Sequence[str] = (),
-        alternate_routes: Sequence[str] = (), cost: Cost | Mapping[str, str] | None = None, target: Callable[..., Any] | None = None,
-        quote: Callable[..., Any] | None = None, reconcile: Callable[..., Any] | None = None,
+        alternate_routes: Sequence[str] = (),
         redact: Sequence[str] = (), redact_outputs: Sequence[str] = (), plain_names: str = "",
     ) -> Any:  # fmt: skip  # as above
         """Declare a tool: ``@desk.tool`` or ``@desk.tool(consequences=[…], approvers=["role:finance"], approval_seconds=300)``.
 
         The function is given back unchanged. A tool without consequence classes counts as unknown and gets the most restrictive answers.
-
-        Raises:
-        ``cost`` says what a call costs (``{"amount_field": "total", "currency_field": "currency"}``). ``target`` reads what the call would
-        change and ``quote`` what it would cost (each gets the inputs that it names), when an approval is asked for and again before the
         start; what differs voids the approval. ``reconcile`` asks the other side what really happened to an attempt.
         ``redact`` and ``redact_outputs`` are JSON Pointers to what nobody is shown (``/card/number``, ``/guests/*/passport``);
         ``plain_names`` says why names that sound secret are not.
+
+        Raises:
             InvalidInput: names the part of the policy that cannot be understood.
         """
 
@@ -126,8 +122,7 @@ class Desk(StandingDesk):
                 cancel_support=CancelSupport(str(executor_of(fn))), idempotency=idempotency,  # type: ignore[arg-type]  # as above
                 retry=RetryPolicy(attempts=retry_attempts, categories=tuple(retry_categories)), inverse=inverse,
                 recovery=tuple(recovery), alternate_routes=tuple(alternate_routes), redact=tuple(redact),
-                redact_outputs=tuple(redact_outputs), plain_names=plain_names, cost=Cost(**cost) if isinstance(cost, Mapping) else cost,
-                read_again=tuple(word for word, reader in ((Reread.TARGET, target), (Reread.PRICE, quote)) if reader is not None),
+                redact_outputs=tuple(redact_outputs), plain_names=plain_names,
             )  # fmt: skip  # facts in lines
             self._declare(Tool(name=chosen, fn=fn, policy=policy, title=title))
             return fn

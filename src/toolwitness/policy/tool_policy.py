@@ -117,7 +117,7 @@ class ToolPolicy:
         Raises:
             InvalidInput: names the field and the fix; nothing half-understood is kept.
         """
-        for name in ("approvers", "scope_fields", "expected_effects", "recovery", "alternate_routes", "redact", "redact_outputs", "read_again"):
+        for name in ("approvers", "scope_fields", "expected_effects", "recovery", "alternate_routes", "redact", "redact_outputs"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         object.__setattr__(self, "consequences", _classes(self.consequences))
         for name, words in (("cancel_support", CancelSupport), ("idempotency", Idempotency)):
@@ -215,9 +215,6 @@ def _check_texts(policy: ToolPolicy) -> None:
     for entry in policy.approvers:
         if not _APPROVER.match(entry):
             raise _wrong("approvers", f"holds {entry!r}", "Write role:NAME, user:ID or not:proposer.")
-    for name in policy.read_again:
-        if name not in tuple(Reread):
-            raise _wrong("read_again", f"holds {name!r}", f"Use {' and '.join(Reread)}.")
     for name, pointers in (("redact", policy.redact), ("redact_outputs", policy.redact_outputs)):
         for pointer in pointers:
             if not _POINTER.match(pointer):
@@ -258,7 +255,7 @@ def _check_sense(policy: ToolPolicy) -> None:
         raise _wrong("commitment_boundary", "is empty", "Say after which step a destructive call cannot be called back.")
 
 
-_LATER: Final = frozenset({"cost", "read_again", "leaves", "redact_outputs", "plain_names"})
+_LATER: Final = frozenset({"cost", "redact_outputs", "plain_names"})
 
 
 def _plain(value: Any) -> Any:

@@ -26,7 +26,6 @@ from toolwitness.runtime.recovery import forget_desk, know_desk, record_lost
 from toolwitness.runtime.tools import Tool
 from toolwitness.service.close import release_waiter
 from toolwitness.service.sealing import open_value
-from toolwitness.service.settle import settle_reversal
 from toolwitness.service.submit import submit
 from toolwitness.service.sweep import sweep
 from toolwitness.service.unblock import unblock
@@ -178,8 +177,6 @@ class LocalRuntime:
         raw = await self._result_bytes(str(result["ref"])) if result else None
         return [] if raw is None else [json.loads(raw)]
 
-    async def release(self, invocation_id: str) -> None:
-        """Record that the caller that waited was cancelled, and see what it leaves behind to its end.
     async def _result_bytes(self, ref: str) -> bytes | None:
         """Give the bytes of a result; where its seal cannot be opened here, the copy that says what is missing."""
         try:
@@ -187,6 +184,8 @@ class LocalRuntime:
         except NotPermitted:
             return await self.place.ledger.value(ref)
 
+    async def release(self, invocation_id: str) -> None:
+        """Record that the caller that waited was cancelled, and see what it leaves behind to its end.
 
         A body is asked to stop and its end is awaited, unless it runs in a thread, which holds nobody; what has not been dispatched is
         withdrawn. Never raises: what goes wrong is logged, since the caller's own error must go on untouched.

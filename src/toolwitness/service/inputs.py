@@ -15,10 +15,9 @@ from toolwitness.core.states import BEFORE_DISPATCH, Owner
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.controls import judge_action
 from toolwitness.ports import Draft
-from toolwitness.service.submit import approval_draft, asked_facts, submit
 from toolwitness.service.kept import kept
-from toolwitness.service.looking import look_at
 from toolwitness.service.sealing import open_value
+from toolwitness.service.submit import approval_draft, asked_facts, submit
 from toolwitness.service.workplace import (
     Decide,
     InputProblem,
@@ -51,9 +50,9 @@ async def edit_inputs(
 ) -> Receipt:
     """Change inputs before dispatch; a pending or given approval of the old inputs is invalidated and asked for anew.
 
-    Raises:
     What stands in the place of a redacted value, and is left there, keeps that value.
 
+    Raises:
         NotPermitted: it has been dispatched or has ended; the refusal is on record.
         InvalidInput: no field was given, or one is not JSON.
     """
@@ -67,9 +66,9 @@ async def _replace(
     written(fields)  # what cannot be written is refused before anything is read
 
     def plan(before: Situation, tried: bytes) -> Decide:
-        raw = merge(b"{}" if dispatched(before.record) else tried, given)
         given = written(kept(fields, b"{}" if dispatched(before.record) else tried))
         facts = said_by(actor, fields=sorted(given), reason=reason or None, request_id=request_id or None)
+        raw = merge(b"{}" if dispatched(before.record) else tried, given)
         checker = place.checkers.get(before.record.tool)
         problems = list(checker(raw)) if checker else []
 

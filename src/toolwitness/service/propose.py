@@ -177,12 +177,6 @@ async def _linked(place: Workplace, view: TaskView, proposal: Proposal, policy: 
     return proposal
 
 
-def _is_doubtful(record: InvocationRecord, tool: str) -> bool:
-    """Tell whether a call of this tool has not succeeded, so far as anybody knows, and may have had its effect all the same."""
-    return (record.state in _WITHOUT_SUCCESS or Code.OUTCOME_UNKNOWN in record.findings) and record.tool == tool
-
-
-_WITHOUT_SUCCESS: Final = TERMINAL - {State.SUCCEEDED}
 async def _same_purpose(place: Workplace, record: InvocationRecord, proposal: Proposal, policy: ToolPolicy) -> tuple[str, ...] | None:
     """Compare the inputs of a call with those of a proposal; where they are sealed and cannot be opened here, what may be shown of both."""
     ref, asked = str((record.inputs or {})["ref"]), proposal.inputs
@@ -195,6 +189,12 @@ async def _same_purpose(place: Workplace, record: InvocationRecord, proposal: Pr
     return same_purpose(inputs, asked) if inputs is not None else None
 
 
+def _is_doubtful(record: InvocationRecord, tool: str) -> bool:
+    """Tell whether a call of this tool has not succeeded, so far as anybody knows, and may have had its effect all the same."""
+    return (record.state in _WITHOUT_SUCCESS or Code.OUTCOME_UNKNOWN in record.findings) and record.tool == tool
+
+
+_WITHOUT_SUCCESS: Final = TERMINAL - {State.SUCCEEDED}
 
 
 async def open_register(place: Workplace, tenant: str) -> str:

@@ -15,9 +15,8 @@ from toolwitness.policy.deadlines import after
 from toolwitness.policy.dispatch import judge_dispatch
 from toolwitness.ports import Draft
 from toolwitness.service.covering import NOTHING, Covered, charged_facts, covered, judge_money, never
-from toolwitness.service.workplace import (
 from toolwitness.service.kept import marked_inputs
-from toolwitness.service.looking import look_at
+from toolwitness.service.workplace import (
     Decide,
     InputProblem,
     Receipt,

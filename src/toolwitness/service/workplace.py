@@ -23,9 +23,9 @@ from toolwitness.policy.tool_policy import ToolPolicy, unknown_tool
 from toolwitness.policy.written import read_policy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Recorded, TaskView
 from toolwitness.service.register import Register, register_of
+from toolwitness.service.sealing import open_value
 
 SOURCE: Final = "toolwitness:service"
-from toolwitness.service.sealing import open_value
 """The source of what policy says."""
 DESK: Final = "toolwitness:desk"
 """The source of what authenticated people decide; the actor is in the data."""
