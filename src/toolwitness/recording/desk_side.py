@@ -20,7 +20,6 @@ from toolwitness.core.states import TERMINAL, ClosureKind, Owner, State, Termina
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.ports import Draft
 from toolwitness.reading.pen import stable
-from toolwitness.runtime.body import Body
 from toolwitness.service.claim import claim
 from toolwitness.service.propose import Proposal, governed_by, open_task, proposal_draft
 from toolwitness.service.sealing import open_value
@@ -37,6 +36,14 @@ class DeskLike(Protocol):
 
     async def start(self) -> Any:
         """Begin to look at deadlines."""
+        ...
+
+
+class Stoppable(Protocol):
+    """Whatever a cancellation request can be passed on to: a guarded body, or a request that is out."""
+
+    def request_stop(self, reason: str) -> object:
+        """Ask it, and nothing else, to stop."""
         ...
 
 
@@ -82,7 +89,7 @@ class DeskSide:
         self._task_id = task_id
         self._ids: dict[tuple[str, str], str] = {}
         self._orders: dict[str, int] = {}
-        self._bodies: dict[str, Body] = {}
+        self._bodies: dict[str, Stoppable] = {}
         self._news = asyncio.Event()
         self._follower: asyncio.Task[None] | None = None
         self._followed = 0
@@ -167,6 +174,12 @@ class DeskSide:
         draft = Draft(event=self._event(kind, record.task_id, record.id, data, attempt=record.attempt), values=values or {})
         await self.place.ledger.append(record.task_id, [draft])
 
+    async def tell(
+        self, invocation_id: str, kind: Kind, data: Mapping[str, Any], *, values: Mapping[str, bytes] | None = None
+    ) -> None:  # fmt: skip  # a signature in two lines
+        """Record what was seen of a call that no guard holds: what runs elsewhere is known by what it answers."""
+        await self._say((await read(self.place, invocation_id)).record, kind, data, values=values)
+
     def _withdrawal(self, record: InvocationRecord, reason: str, *, replaced_by: str = "") -> Draft:
         facts = {
             "kind": str(ClosureKind.WITHDRAWN), "initiator": "proposer", "scope": "this invocation", "reason": reason,
@@ -197,6 +210,13 @@ class DeskSide:
         question = kind == "question"
         facts = {"unresolved": ["answer" if question else "result"], "collector": "person" if question else "external executor"}
         await self.place.ledger.append(record.task_id, [make_draft(self.place, record, Kind.INPUT_REQUIRED, facts)])
+
+    async def answered(self, invocation_id: str) -> None:
+        """Record that what the call had asked for was given to it, by whomever: it asks no more."""
+        record = (await read(self.place, invocation_id)).record
+        if record.input_request is not None:
+            facts = {"inputs_digest": "the answer went to the tool and not to the desk", "checked_by": self.framework}
+            await self.place.ledger.append(record.task_id, [make_draft(self.place, record, Kind.INPUTS_ACCEPTED, facts)])
 
     async def leave(self, proposed: Sequence[str], reason: str) -> None:
         """Close what was proposed, or sent back to the model, and will not be made any more; what a person was asked for stays open."""
@@ -288,7 +308,7 @@ class DeskSide:
     # ── bodies ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @asynccontextmanager
-    async def holding(self, invocation_id: str, body: Body) -> AsyncGenerator[None]:
+    async def holding(self, invocation_id: str, body: Stoppable) -> AsyncGenerator[None]:
         """Pass cancellation requests for this call, and for no other, on to its body."""
         self._bodies[invocation_id] = body
         try:
