@@ -40,8 +40,8 @@ def take_result(calls: Calls, call: Call, word: str, content: Any, *, time: str 
     return ""
 
 
-def take_error(calls: Calls, call: Call, word: str, content: Any, *, time: str | None = None) -> str:
-    """Record what an error says; gives why it says nothing, where it does not."""
+def take_error(calls: Calls, call: Call, word: str, content: Any, *, time: str | None = None, failed_word: str = "") -> str:
+    """Record what an error says; gives why it says nothing, where it does not. ``failed_word`` is the row of a failure, if not ``word``."""
     if not first_time(call, "error", content):
         return SAME_AGAIN
     why = disguised_cancel(content) or disguised_timeout(content)
@@ -50,7 +50,7 @@ def take_error(calls: Calls, call: Call, word: str, content: Any, *, time: str |
         return ""
     masked = isinstance(content, str) and content.strip() in MASKED
     endings.fail(
-        calls, call, word, "masked-error" if masked else "tool-error", content, time=time,
+        calls, call, failed_word or word, "masked-error" if masked else "tool-error", content, time=time,
         detail="The call ended with an error that the server does not show." if masked else "The call ended with an error.",
         effects="unknown" if masked else None,
     )  # fmt: skip  # facts in lines

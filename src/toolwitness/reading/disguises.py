@@ -114,9 +114,17 @@ _ERROR_TEXT: Final = re.compile(
     r"^\W*(?:(?:[\w.]+)?(?:Error|Exception|Failure)\b\s*[:(\[]|Traceback \(most recent call last\)|(?:error|failed|failure)\s*:)",
     re.IGNORECASE,
 )
+_REFUSAL_TEXT: Final = re.compile(
+    r"^\W*(?:(?:the )?(?:user|human|person|reviewer|operator|approver)\s+(?:has\s+)?(?:denied|rejected|declined|refused|disapproved)\b"
+    r"|(?:approval|permission|request|call|tool call|execution)\s+(?:was\s+|has been\s+)?(?:denied|rejected|declined|refused)\b"
+    r"|(?:denied|rejected|declined|refused)\s+by\b)",
+    re.IGNORECASE,
+)
 
 
 def error_text(content: Any) -> str:
-    """Say which words make a text read like an error, on a wire that has one word for every result; empty where none do."""
-    found = _ERROR_TEXT.match(content) if isinstance(content, str) else None
+    """Say which words make a text read like an error, or like a refusal, on a wire that has one word for every result."""
+    if not isinstance(content, str):
+        return ""
+    found = _ERROR_TEXT.match(content) or _REFUSAL_TEXT.match(content)
     return found.group(0).strip() if found else ""
