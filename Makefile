@@ -67,6 +67,10 @@ format: $(STAMPS)/dev ## Let ruff format the tree and mend what it can
 bench: $(STAMPS)/dev ## Measure against raw SQLite, LangGraph's checkpointer and a bare writer, side by side
 	@$(BIN)/python -m bench $(ARGS)
 
+.PHONY: captures
+captures: $(STAMPS)/dev ## Record every scenario anew with the installed packages, judge old and new, and say what changed
+	@$(BIN)/python -m scripts.captures
+
 .PHONY: web
 web: $(BUNDLE) ## Build the custom elements into the package
 

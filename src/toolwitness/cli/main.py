@@ -43,6 +43,7 @@ COMMANDS: Final = MappingProxyType({
     "verify": Place(module="inspect", says="Recompute the whole record from its events and say whether it agrees."),
     "prove": Place(module="prove", says="Run one script under a framework alone and with toolwitness, and compare told with happened."),
     "replay": Place(module="replay", says="Replay a framework's recorded stream and show what it really evidenced."),
+    "truth": Place(module="truth", says="Judge recordings against what the tools really did."),
     "schema": Place(module="schema", says="Print the JSON Schema of what we publish."),
 })  # fmt: skip  # a table reads better than one a line
 """Every command in the order in which a newcomer needs them. Its module is imported when it is asked for: help and usage are quick."""

@@ -21,13 +21,16 @@ async def _run(directory: Path, *, framework: str, pattern: str, verbose: bool) 
         if isinstance(one, Skipped):
             skipped.append(one)
             continue
-        capture, told, result = one
-        totals.setdefault(capture.framework, Score(f"= {capture.framework}")).add(told)
+        told = one.score
+        if one.unreplayed:
+            skipped.append(Skipped(told.file, one.unreplayed))
+            continue
+        totals.setdefault(one.capture.framework, Score(f"= {one.capture.framework}")).add(told)
         _say(str(told))
         for kind, verdicts in (("FALSE ", told.false), ("missed", told.missed), ("unscored", told.undecided if verbose else [])):
             for verdict in verdicts:
                 _say(f"    {kind} {verdict}  [{verdict.reason}; said in row {verdict.said_rows}, true in row {verdict.true_rows}]")
-        for word in result["unmapped"] if verbose else []:
+        for word in one.unmapped if verbose else []:
             _say(f"    unmapped row {word['row']}: {word['word']}: {word['why']}")
     for one in skipped if verbose else [one for one in skipped if "framed" not in one.reason]:
         _say(f"skipped {one.file}: {one.reason}")

@@ -49,6 +49,8 @@ class Claims:
 
     def rows(self, document: Row, *kinds: str) -> list[int]:
         """Give the rows of the capture that said the events of these kinds, or the document's state where no kind is named."""
+        if "shown" in document:
+            return [row for row in (document["shown"]["row"],) if row]
         if kinds:
             said = [event for event in self.about(document) if event["type"].removeprefix("toolcall.") in kinds]
         else:

@@ -57,13 +57,17 @@ def false_claims(claims: Claims, runs: Sequence[Episode], case: Case) -> list[Ve
 
 
 def shared_out(claims: Claims, runs: Sequence[Episode]) -> Iterator[tuple[Row, Sequence[Episode]]]:
-    """Give each document the runs that are its own: as many as it claims, in order; a body that paused goes on in the next run."""
+    """Give each document the runs that are its own: as many as it claims, in order; the last has what is left.
+
+    A body that paused goes on in the next run.
+    """
     remaining = list(runs)
     for place, document in enumerate(claims.documents):
         later = len(claims.documents) - place - 1
         takes = 1 + duplicates(document) if claims.executed(document) else int(len(remaining) > later)
         while takes and takes < len(remaining) and remaining[takes - 1].end == "pause":
             takes += 1
+        takes = takes if later or not takes else max(takes, len(remaining))
         own, remaining = remaining[:takes], remaining[takes:]
         yield document, own
 

@@ -118,7 +118,7 @@ def _why_not(path: Path, directory: Path, claimed: set[Path]) -> str:
     if path.suffix in {".sse", ".txt"} and any((path.parent / f"{stem}{end}.jsonl") in claimed for end in ("", ".data", ".transport")):
         return f"the same bytes as {stem}.jsonl, framed; judged there"
     if framework in _ENGINES:
-        return "an engine's own history, with no tool calls to read and no truth; no reader reads it"
+        return "an engine's own history: no framework's calls and no rows of truth; no reader reads it"
     if path.suffix == ".md":
         return "documentation"
     if framework and path.suffix == ".json":

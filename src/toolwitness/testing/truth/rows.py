@@ -91,7 +91,9 @@ def asks(row: Row) -> bool:
     return bool(_ASKS.search(f"{row.get('kind')} {row.get('event')}"))
 
 
-_ASKS: Final = re.compile(r"__interrupt__|INPUT_REQUIRED|AUTH_REQUIRED|input_required|inputRequests|PAUSED|DeferredToolRequests|interrupts")
+_ASKS: Final = re.compile(
+    r"__interrupt__|INPUT_REQUIRED|AUTH_REQUIRED|input_required|inputRequests|PAUSED|DeferredToolRequests|'interrupts': \[\{"
+)
 
 
 def _member(value: Any, name: str) -> Any:

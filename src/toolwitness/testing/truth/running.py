@@ -1,6 +1,7 @@
 """Judges a whole directory of captures: each file is replayed through its reader and scored, or skipped with its reason."""
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from importlib import import_module
 from importlib.util import find_spec
@@ -9,11 +10,40 @@ from typing import Any
 
 from toolwitness.bootstrap.replay import FORMATS, replay_file
 from toolwitness.core.errors import ToolwitnessError
+from toolwitness.testing.truth.alone import alone
 from toolwitness.testing.truth.capture import rows_of
 from toolwitness.testing.truth.layout import Capture, Skipped, captures_in
 from toolwitness.testing.truth.score import Allowed, Score, score
 
-Judged = tuple[Capture, Score, dict[str, Any]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What one capture came to: our record's score, and beside it the score of what the framework alone claims."""
+
+    capture: Capture
+    score: Score
+    alone: Score | None = None
+    unmapped: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    unreplayed: str = ""
+    """Why nothing was replayed, where only the framework's own word could be judged."""
+
+    def as_document(self) -> dict[str, Any]:
+        """Give it with stable keys."""
+        return {
+            "file": self.capture.file,
+            "framework": self.capture.framework,
+            "format": self.capture.format_name,
+            "calls": self.score.calls,
+            "claims": dict(sorted(self.score.claims.items())),
+            "allowed": self.score.allowed,
+            "false": [verdict.as_document() for verdict in self.score.false],
+            "missed": [verdict.as_document() for verdict in self.score.missed],
+            "unscored": [verdict.as_document() for verdict in self.score.undecided],
+            "alone_calls": self.alone.calls if self.alone else None,
+            "alone_claims": dict(sorted(self.alone.claims.items())) if self.alone else None,
+            "alone_false": [verdict.as_document() for verdict in self.alone.false] if self.alone else None,
+            "unmapped": self.unmapped,
+        }
 
 
 async def judge(directory: Path, *, framework: str = "", pattern: str = "") -> AsyncIterator[Judged | Skipped]:
@@ -24,21 +54,21 @@ async def judge(directory: Path, *, framework: str = "", pattern: str = "") -> A
         if isinstance(one, Skipped):
             if not framework:
                 yield one
-            continue
-        if framework and framework not in {one.framework, one.format_name}:
-            continue
-        yield await judge_capture(one, directory)
+        elif not framework or framework in {one.framework, one.format_name}:
+            yield await judge_capture(one, directory)
 
 
 async def judge_capture(capture: Capture, directory: Path) -> Judged | Skipped:
     """Replay one capture and judge what its record claims; skipped, with the reason, where no reader reads it."""
-    if not capture.replayed:
-        return Skipped(capture.file, "no stream was recorded: only what the tools and the page said")
-    if capture.format_name not in FORMATS:
-        return Skipped(capture.file, f"no reader yet for {capture.format_name or capture.framework}")
     try:
+        if not capture.replayed:
+            why = "no stream was recorded: what the page showed is judged alone"
+            return Judged(capture=capture, score=Score(capture.file), alone=alone(capture), unreplayed=why)
+        if capture.format_name not in FORMATS:
+            return Skipped(capture.file, f"no reader yet for {capture.format_name or capture.framework}")
         result = await replay_file(capture.path, capture.format_name, relative_to=directory)
-        return capture, score(result, rows_of(capture), allowed=allowed_for(capture), name=capture.file), result
+        told = score(result, rows_of(capture), allowed=allowed_for(capture), name=capture.file)
+        return Judged(capture=capture, score=told, alone=alone(capture), unmapped=result["unmapped"])
     except (ToolwitnessError, OSError, ValueError) as error:
         return Skipped(capture.file, f"it cannot be read: {error}")
 
