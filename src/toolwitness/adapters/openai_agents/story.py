@@ -1,0 +1,231 @@
+"""What a capture has told of each call so far: when it was entered, what its ends said, what the trace holds against it.
+
+The framework has one text for what went well and what did not. What tells them apart comes from four places, in any order, each perhaps
+missing; so a result is judged when it comes, by all that has come before it.
+"""
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolwitness.adapters.openai_agents import mapping
+from toolwitness.core.evidence import evidence_ref
+from toolwitness.core.states import ClosureKind
+from toolwitness.reading import endings
+from toolwitness.reading.calls import Call, Calls
+from toolwitness.reading.disguises import disguised_cancel, disguised_failure, error_text
+from toolwitness.reading.lenient import text
+from toolwitness.reading.pen import UNRECORDED, exact
+
+
+@dataclass(slots=True)
+class Told:
+    """What is known of one call beside the book."""
+
+    called: bool = False
+    """``tool_called`` has shown it."""
+    entered: bool = False
+    """About to be made, or made: ``on_tool_start`` or the wrapper said so, and it has not come back."""
+    entered_at: float | None = None
+    word: str = ""
+    args: Any = None
+    begun: bool = False
+    """Its start is on record since it was entered."""
+    over_in: int = 0
+    """The run in which its result came."""
+    left: Any = None
+    """What ``on_tool_end`` showed, where nothing has judged it yet."""
+    has_left: bool = False
+
+
+@dataclass(slots=True)
+class Story:
+    """The calls of one capture, and what is known of each."""
+
+    calls: Calls
+    told: dict[str, Told] = field(default_factory=dict[str, Told])
+    waiting: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
+    """Tool and input of spans that closed with neither output nor error: calls that wait, or were cancelled."""
+    cancelled: bool = False
+    """The present run was cancelled from outside."""
+    now: float | None = None
+
+    def of(self, call: Call) -> Told:
+        """Give what is known of a call."""
+        return self.told.setdefault(call.invocation_id, Told())
+
+    # ── the model ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def propose(self, word: str, provider_id: str, tool: str, arguments: Any) -> Call:
+        """Record a proposal, with the very text of its arguments."""
+        return self.calls.propose(word, provider_id, tool, exact_text(arguments))
+
+    def known(self, word: str, provider_id: str, tool: str, arguments: Any) -> Call:
+        """Give the call that a word is about; one that nothing has shown before is proposed by this word."""
+        known = self.calls.current(provider_id)
+        if known is None or (tool and known.tool and known.tool != tool):
+            return self.propose(word, provider_id, tool, arguments)
+        return known
+
+    # ── starts ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def enter(self, call: Call, word: str, args: Any) -> None:
+        """Note that a call is about to be made; if it waited for an approval, it was granted; if it had ended, this is another run."""
+        told = self.of(call)
+        if told.entered:
+            told.word, told.args = word, args if args is not None else told.args
+            return
+        self.calls.take_up(word, call)
+        told.entered, told.entered_at, told.word, told.args, told.begun, told.has_left = True, self.now, word, args, False, False
+
+    def settle(self) -> None:
+        """Record the start of every call that is past the check of its arguments."""
+        for call in self.calls.all:
+            told = self.told.get(call.invocation_id)
+            if told is None or not told.entered or told.begun or told.has_left or told.entered_at is None or self.now is None:
+                continue
+            if self.now - told.entered_at >= mapping.ENTERED_SECONDS:
+                self.begin(call, f"{told.word} entered")
+
+    def begin(self, call: Call, word: str) -> None:
+        """Record the start of a body, once for each time that it was entered."""
+        told = self.of(call)
+        if not told.entered or told.begun:
+            return
+        told.begun = call.begun = True
+        args = told.args if told.args is not None else None
+        endings.start(self.calls, call, word, attempt=call.attempt + call.runs, inputs=text(args) or args)
+
+    # ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def result(self, call: Call, word: str, content: Any, *, trusted: str = "no") -> str:
+        """Judge a result; give why it says nothing, where it does not. ``trusted``: the trace says that there was no error."""
+        told = self.of(call)
+        if call.told or (call.over and (told.over_in == self.calls.run or not self._again(call))):
+            return ""  # its end is on record: the trace, a hook or the wrapper came first
+        said = text(content)
+        if call.answer == "denied" or (said == mapping.REJECTION and call.approval_id and not told.entered):
+            self.deny(call, f"{word} denied")
+        elif limit := re.fullmatch(mapping.TIMED_OUT, said, re.DOTALL):
+            self.time_out(call, f"{word} timed out", limit.group(1))
+        elif said == mapping.DEFAULT_ERROR:
+            self.fail(call, f"{word} failed", content)
+        elif why := self._doubt(content, trusted):
+            self.doubt(call, f"{word} doubted", why)
+        else:
+            self._ready(call, f"{word} success")
+            endings.succeed(self.calls, call, f"{word} success", content)
+            self._told(call)
+        return ""
+
+    def _again(self, call: Call) -> bool:
+        """Take up a call whose result comes in a later run: it was run once more."""
+        if not call.ended or not call.over:
+            return False
+        self.calls.take_up("", call)
+        return True
+
+    def _doubt(self, content: Any, trusted: str) -> str:
+        if found := disguised_cancel(content):
+            return f"the result reads like a cancellation ({found})"
+        if found := disguised_failure(content):
+            return f"the result says of itself that it failed ({found})"
+        found = "" if trusted == "yes" else error_text(content)
+        return f"the result reads like an error ({found}), and results and errors have one word here" if found else ""
+
+    def _ready(self, call: Call, word: str) -> None:
+        """Settle what an end implies: a grant that nobody was seen to give, and the start of what was entered."""
+        told = self.of(call)
+        if call.waits_for == "approval" and call.answer != "granted":
+            self.calls.grant(word, call, UNRECORDED)
+        if told.entered:
+            self.begin(call, word)
+        else:
+            endings.again(self.calls, call, word)
+
+    def _told(self, call: Call) -> None:
+        told = self.of(call)
+        told.entered, told.has_left, told.over_in = False, False, self.calls.run
+        call.told = True
+
+    def fail(
+        self, call: Call, word: str, content: Any, *, category: str = "tool-error", detail: str = "The tool raised an exception."
+    ) -> None:
+        """Record a failure. The default text alone may also stand for refused arguments: then no start is claimed."""
+        if content == mapping.DEFAULT_ERROR:
+            detail = "The call ended with an error that the framework does not show."
+        elif category == "tool-error":
+            self._ready(call, word)
+        told = self.of(call)
+        if call.waits_for == "approval" and call.answer != "granted":
+            self.calls.grant(word, call, UNRECORDED)
+        if not told.entered:
+            endings.again(self.calls, call, word)
+        endings.fail(self.calls, call, word, category, content, detail=detail, wants_retry=True)
+        self._told(call)
+
+    def refuse(self, call: Call, word: str, details: Any) -> None:
+        """Record that the framework refused the arguments."""
+        self.calls.refuse_inputs(word, call, f"{mapping.ADAPTER}: the arguments did not validate", details=details)
+        self._told(call)
+
+    def time_out(self, call: Call, word: str, seconds: str) -> None:
+        """Record that the tool's own limit passed."""
+        self._ready(call, word)
+        endings.time_out(self.calls, call, word, f"{seconds} seconds")
+        self._told(call)
+
+    def doubt(self, call: Call, word: str, why: str) -> None:
+        """Record an end that cannot be believed."""
+        self._ready(call, word)
+        endings.doubt(self.calls, call, word, why)
+        self._told(call)
+
+    def deny(self, call: Call, word: str) -> None:
+        """Record a denial, where nobody was seen to deny, and the closure of the framework."""
+        if call.over and call.told:
+            return
+        cause: tuple[str, ...] = ()
+        if call.awaits_approval:
+            cause = (evidence_ref(self.calls.pen.source, self.calls.deny(word, call, UNRECORDED)),)
+        self.calls.close(word, call, ClosureKind.DENIED, UNRECORDED, "the approval was denied", caused_by=cause)
+        self._told(call)
+
+    def cancelled_wait(self, call: Call, word: str) -> None:
+        """Record that the wait for a body was cancelled; the body was entered, and what became of it is not known."""
+        self.begin(call, word)
+        endings.release(self.calls, call, word, "the wait for the body was cancelled")
+        self.of(call).entered = False
+
+    # ── runs ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def end_run(self, word: str, reason: str) -> None:
+        """End the run: what a hook saw come back is judged now, and what is still in hand has lost its waiter where ``reason`` says why."""
+        for call in self.calls.all:
+            told = self.told.get(call.invocation_id)
+            if told is not None and told.has_left and not call.told:
+                self.result(call, "hook.on_tool_end", told.left)
+        if reason:
+            for call in self.calls.live():
+                if not call.told:
+                    endings.release(self.calls, call, word, reason)
+        endings.end_run(self.calls, word)
+        self.cancelled = False
+
+
+def exact_text(arguments: Any) -> bytes:
+    """Give the arguments' own text."""
+    if isinstance(arguments, str):
+        return arguments.encode("utf-8", "surrogatepass")
+    return b"" if arguments is None else exact(arguments)
+
+
+def shown(value: Any) -> Any:
+    """Read a value that Python has shown (``'2 flights'``); what cannot be read stays the text that it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return value
