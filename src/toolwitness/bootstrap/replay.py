@@ -12,12 +12,12 @@ from toolwitness.service.replay import RecordingClock, RowReader, replay
 from toolwitness.wire.stream_files import chunks_in
 
 FORMATS: Final[Mapping[str, str]] = {
+    "assistant-ui": "toolwitness.adapters.assistant_ui:Reader",
+    "ag-ui": "toolwitness.adapters.ag_ui:Reader",
     "ai-sdk": "toolwitness.adapters.ai_sdk:Reader",
     "ai-sdk-messages": "toolwitness.adapters.ai_sdk:MessagesReader",
     "langgraph": "toolwitness.adapters.langgraph:Reader",
     "langgraph-recorder": "toolwitness.adapters.langgraph:HookReader",
-    "openai-agents": "toolwitness.adapters.openai_agents:Reader",
-    "openai-agents-recorder": "toolwitness.adapters.openai_agents:HookReader",
     "pydantic-ai": "toolwitness.adapters.pydantic_ai:Reader",
     "pydantic-ai-recorder": "toolwitness.adapters.pydantic_ai:HookReader",
     "mcp": "toolwitness.adapters.mcp:Reader",
