@@ -18,6 +18,8 @@ FORMATS: Final[Mapping[str, str]] = {
     "ai-sdk-messages": "toolwitness.adapters.ai_sdk:MessagesReader",
     "langgraph": "toolwitness.adapters.langgraph:Reader",
     "langgraph-recorder": "toolwitness.adapters.langgraph:HookReader",
+    "openai-agents": "toolwitness.adapters.openai_agents:Reader",
+    "openai-agents-recorder": "toolwitness.adapters.openai_agents:HookReader",
     "pydantic-ai": "toolwitness.adapters.pydantic_ai:Reader",
     "pydantic-ai-recorder": "toolwitness.adapters.pydantic_ai:HookReader",
     "mcp": "toolwitness.adapters.mcp:Reader",
