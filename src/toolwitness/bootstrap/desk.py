@@ -15,7 +15,9 @@ from toolwitness.core.errors import InvalidInput, UnknownId
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.authorization import Authorizer, RolesAndTenants
+from toolwitness.policy.cost import Cost
 from toolwitness.policy.files import PolicyFile, roles_of
+from toolwitness.policy.looks import Reread
 from toolwitness.policy.tool_policy import CancelSupport, Inverse, RetryPolicy, ToolPolicy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Problem, Recorded
 from toolwitness.runtime.body import executor_of
@@ -23,7 +25,7 @@ from toolwitness.runtime.dispatching import running_inside
 from toolwitness.runtime.encoding import to_json
 from toolwitness.runtime.local import LocalRuntime
 from toolwitness.runtime.recovery import name_of_process
-from toolwitness.runtime.tools import Tool
+from toolwitness.runtime.tools import Tool, require_readers
 from toolwitness.service import (
     again,
     answer,
@@ -63,7 +65,7 @@ class Desk(StandingDesk):
         ``authorizer`` says who may decide, in the place of roles and tenants.
 
         Raises:
-            InvalidInput: the policy file cannot be read or understood.
+            InvalidInput: the policy file, or a key in ``TOOLWITNESS_SEAL_KEY``, cannot be read or understood.
         """
         file = policy if isinstance(policy, PolicyFile) else load_policy(policy) if policy else PolicyFile()
         self.place = Workplace(ledger=ledger, clock=clock, ids=ids, file=file, authorizer=authorizer or RolesAndTenants(file))
@@ -88,7 +90,8 @@ class Desk(StandingDesk):
         input_seconds: float | None = None, queue_seconds: float | None = None, result_seconds: float | None = None,
         scope: Sequence[str] = (), commitment_boundary: str = "", expected_effects: Sequence[str] = (), idempotency: str = "unknown",
         retry_attempts: int = 1, retry_categories: Sequence[str] = (), inverse: Inverse | None = None, recovery: Sequence[str] = (),
-        alternate_routes: Sequence[str] = (),
+        alternate_routes: Sequence[str] = (), cost: Cost | Mapping[str, str] | None = None, target: Callable[..., Any] | None = None,
+        quote: Callable[..., Any] | None = None, reconcile: Callable[..., Any] | None = None,
         redact: Sequence[str] = (), redact_outputs: Sequence[str] = (), plain_names: str = "",
     ) -> Callable[[Function], Function]: ...  # fmt: skip  # a signature in lines of what belongs together
 
@@ -98,12 +101,15 @@ class Desk(StandingDesk):
         input_seconds: float | None = None, queue_seconds: float | None = None, result_seconds: float | None = None,
         scope: Sequence[str] = (), commitment_boundary: str = "", expected_effects: Sequence[str] = (), idempotency: str = "unknown",
         retry_attempts: int = 1, retry_categories: Sequence[str] = (), inverse: Inverse | None = None, recovery: Sequence[str] = (),
-        alternate_routes: Sequence[str] = (),
+        alternate_routes: Sequence[str] = (), cost: Cost | Mapping[str, str] | None = None, target: Callable[..., Any] | None = None,
+        quote: Callable[..., Any] | None = None, reconcile: Callable[..., Any] | None = None,
         redact: Sequence[str] = (), redact_outputs: Sequence[str] = (), plain_names: str = "",
     ) -> Any:  # fmt: skip  # as above
         """Declare a tool: ``@desk.tool`` or ``@desk.tool(consequences=[…], approvers=["role:finance"], approval_seconds=300)``.
 
         The function is given back unchanged. A tool without consequence classes counts as unknown and gets the most restrictive answers.
+        ``cost`` says what a call costs (``{"amount_field": "total", "currency_field": "currency"}``). ``target`` reads what the call would
+        change and ``quote`` what it would cost (each gets the inputs that it names), when an approval is asked for and again before the
         start; what differs voids the approval. ``reconcile`` asks the other side what really happened to an attempt.
         ``redact`` and ``redact_outputs`` are JSON Pointers to what nobody is shown (``/card/number``, ``/guests/*/passport``);
         ``plain_names`` says why names that sound secret are not.
@@ -122,16 +128,21 @@ class Desk(StandingDesk):
                 cancel_support=CancelSupport(str(executor_of(fn))), idempotency=idempotency,  # type: ignore[arg-type]  # as above
                 retry=RetryPolicy(attempts=retry_attempts, categories=tuple(retry_categories)), inverse=inverse,
                 recovery=tuple(recovery), alternate_routes=tuple(alternate_routes), redact=tuple(redact),
-                redact_outputs=tuple(redact_outputs), plain_names=plain_names,
+                redact_outputs=tuple(redact_outputs), plain_names=plain_names, cost=Cost(**cost) if isinstance(cost, Mapping) else cost,
+                read_again=tuple(word for word, reader in ((Reread.TARGET, target), (Reread.PRICE, quote)) if reader is not None),
             )  # fmt: skip  # facts in lines
-            self._declare(Tool(name=chosen, fn=fn, policy=policy, title=title))
+            self._declare(Tool(name=chosen, fn=fn, policy=policy, title=title, target=target, quote=quote, reconcile=reconcile))
             return fn
 
         return declare if function is None else declare(function)
 
     def _declare(self, tool: Tool) -> None:
         tool = replace(tool, policy=self.place.file.govern(tool.name, tool.policy))
+        require_readers(tool)
         self._tools[tool.name] = tool
+        self.place.lookers[tool.name] = tool.look
+        if tool.reconcile is not None:
+            self.place.providers[tool.name] = tool.ask
         self.place.policies[tool.name] = tool.policy
         self.place.checkers[tool.name] = tool.check
 
@@ -302,8 +313,14 @@ class Desk(StandingDesk):
         """Choose a declared alternate route. Raises as ``approve`` does."""
         return await again.choose_route(self.place, invocation_id, actor=self._actor(by), route=route, reason=reason)
 
-    async def reconcile(self, invocation_id: str, conclusion: str, *, by: Actor | str, detail: str = "", reference: str = "") -> Receipt:
-        """Record what is known about the effects now. Raises as ``approve`` does."""
+    async def reconcile(
+        self, invocation_id: str, conclusion: str = "", *, by: Actor | str, detail: str = "", reference: str = ""
+    ) -> Receipt:
+        """Record what is known about the effects now: ``happened``, ``did-not-happen``, ``partly``, or a sentence.
+
+        Without a conclusion the tool's ``reconcile`` function is asked; where it does not know, that is on record and nothing is settled.
+        Raises as ``approve`` does.
+        """
         return await reconcile.reconcile(
             self.place, invocation_id, actor=self._actor(by), conclusion=conclusion, detail=detail, reference=reference
         )

@@ -73,6 +73,10 @@ class StandingDesk:
         """
         return await standing.revoke_authority(self.place, holder, actor=self._actor(by), role=role, reason=reason)
 
+    async def revoked(self, *, by: Actor | str) -> list[dict[str, Any]]:
+        """List the authority that was taken and not given back: all of it for administrators, else the actor's own."""
+        return await standing.revoked_of(self.place, self._actor(by))
+
     async def restore_authority(self, holder: str, *, by: Actor | str, role: str = "", reason: str = "") -> Recorded:
         """Give back authority that was taken; what was invalidated meanwhile stays so. Raises as ``revoke_authority`` does."""
         return await standing.restore_authority(self.place, holder, actor=self._actor(by), role=role, reason=reason)

@@ -9,7 +9,7 @@ import click
 
 from toolwitness.bootstrap.desk import Desk
 from toolwitness.cli.answers import print_json, run, say
-from toolwitness.cli.desks import desk_at, person, with_ledger, with_policy
+from toolwitness.cli.desks import desk_at, person, policy_file, with_ledger, with_policy
 from toolwitness.cli.drawing import evidence, screen
 from toolwitness.cli.teaching import Taught
 from toolwitness.core.verdicts import Actor
@@ -54,12 +54,23 @@ def inbox(db: str, policy: Path | None, *, as_json: bool) -> None:
     run(work())
 
 
-def _decision(name: str, *options: Option, examples: Sequence[str]) -> Callable[[Deed], click.Command]:
-    """Make a command of a deed: it is done as the person at the terminal, and what was recorded is shown. Its docstring is the help."""
+def decision(
+    name: str, *options: Option, examples: Sequence[str], then: Callable[[Receipt], Sequence[str]] = lambda _: (), under: str = "record"
+) -> Callable[[Deed], click.Command]:
+    """Make a command of a deed: it is done as the person at the terminal, and what was recorded is shown. Its docstring is the help.
+
+    ``then`` says what comes next, in lines for a person. ``under="file"`` lets the tools of the policy file count, where the command may
+    propose a call of a tool of which nothing is recorded.
+    """
 
     def make(deed: Deed) -> click.Command:
         def command(db: str, policy: Path | None, invocation_id: str, *, as_json: bool, **chosen: str) -> None:
-            run(_carry_out(db, policy, lambda desk, actor: deed(desk, actor, invocation_id, **chosen), as_json=as_json))
+            async def as_chosen(desk: Desk, actor: Actor) -> Receipt:
+                if under == "file":
+                    desk.place.file = policy_file(policy)
+                return await deed(desk, actor, invocation_id, **chosen)
+
+            run(_carry_out(db, policy, as_chosen, then, as_json=as_json))
 
         reason = click.option("--reason", default="", metavar="TEXT", help="Why, in your words; kept with the decision.")
         for option in reversed([click.argument("invocation_id", metavar="ID"), *options, reason, with_policy, with_ledger]):
@@ -69,7 +80,14 @@ def _decision(name: str, *options: Option, examples: Sequence[str]) -> Callable[
     return make
 
 
-async def _carry_out(db: str, policy: Path | None, deed: Callable[[Desk, Actor], Awaitable[Receipt]], *, as_json: bool) -> None:
+async def _carry_out(
+    db: str,
+    policy: Path | None,
+    deed: Callable[[Desk, Actor], Awaitable[Receipt]],
+    then: Callable[[Receipt], Sequence[str]],
+    *,
+    as_json: bool,
+) -> None:
     actor = person(policy)
     async with desk_at(db) as desk:
         receipt = await deed(desk, actor)
@@ -80,9 +98,27 @@ async def _carry_out(db: str, policy: Path | None, deed: Callable[[Desk, Actor],
         for recorded in receipt.recorded:
             say(f"recorded  {recorded.event.kind}  {recorded.event.ref}")
         say(draw_card(await views.card(desk.place, receipt.record.id, actor), screen()))
+        for line in then(receipt):
+            say(line)
 
 
-@_decision(
+def where_it_runs(receipt: Receipt) -> list[str]:
+    """Say of a call that was proposed here what it waits for, and where it will run: never in this process."""
+    record = receipt.record
+    hosted = f"It runs in the process that hosts {record.tool}, and not here"
+    if record.open_approval is not None:
+        return [f"\n{hosted}, once it is approved:  toolwitness approve {record.id}"]
+    if record.input_request is not None:
+        wanted = ", ".join(map(str, record.input_request.get("unresolved") or ())) or "other inputs"
+        return [f"\nIt waits for inputs ({wanted}): supply them on the page (toolwitness serve), then policy goes on from there."]
+    if record.permission is not None and record.permission.get("refused"):
+        return [f"\nIt may not be dispatched as things stand: {record.permission.get('reason')}"]
+    if record.permission is not None:
+        return [f"\n{hosted}: it is permitted, and that process takes it up."]
+    return [f"\n{hosted}: that process takes it from here."]
+
+
+@decision(
     "approve",
     click.option(
         "--approval", "approval_id", default="", metavar="ID", help="The request you were shown; without it, the one that waits now.",
@@ -104,7 +140,7 @@ async def approve(desk: Desk, actor: Actor, invocation_id: str, **binding: str) 
     return await desk.approve(invocation_id, by=actor, **binding)
 
 
-@_decision("deny", examples=['toolwitness deny inv_01… --reason "not to the whole office"'])
+@decision("deny", examples=['toolwitness deny inv_01… --reason "not to the whole office"'])
 async def deny(desk: Desk, actor: Actor, invocation_id: str, *, reason: str) -> Receipt:
     """Deny the request that waits at invocation ID.
 
@@ -113,7 +149,7 @@ async def deny(desk: Desk, actor: Actor, invocation_id: str, *, reason: str) -> 
     return await desk.deny(invocation_id, by=actor, reason=reason)
 
 
-@_decision("cancel", examples=['toolwitness cancel inv_01… --reason "the flight is good enough"'])
+@decision("cancel", examples=['toolwitness cancel inv_01… --reason "the flight is good enough"'])
 async def cancel(desk: Desk, actor: Actor, invocation_id: str, *, reason: str) -> Receipt:
     """Request the cancellation of invocation ID alone.
 
@@ -123,10 +159,11 @@ async def cancel(desk: Desk, actor: Actor, invocation_id: str, *, reason: str) -
     return await desk.request_cancellation(invocation_id, by=actor, reason=reason)
 
 
-@_decision("retry", examples=['toolwitness retry inv_01… --reason "the hotel service is back"'])
+@decision("retry", examples=['toolwitness retry inv_01… --reason "the hotel service is back"'], then=where_it_runs)
 async def retry(desk: Desk, actor: Actor, invocation_id: str, *, reason: str) -> Receipt:
     """Propose the next attempt of the failed invocation ID.
 
-    The new attempt has an id of its own and points back; the failed one stays as it is. Policy is asked anew.
+    The new attempt has an id of its own and points back; the failed one stays as it is. Policy is asked anew, with the same idempotency
+    key. Where nobody knows what the failed one did, and the tool is not safe to repeat, it is refused: reconcile it first.
     """
     return await desk.retry(invocation_id, by=actor, reason=reason)

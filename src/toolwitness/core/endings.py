@@ -98,7 +98,7 @@ def _rejected(record: InvocationRecord, event: Event, at: str) -> None:
 def _reconciled(record: InvocationRecord, event: Event, at: str) -> None:
     record.reconciliations.append(Outcome(event.data, event.ref, at, event.source))
     record.reconciliation = Reconciliation.RECONCILED
-    for code in OPENS_RECONCILIATION:
+    for code in (*OPENS_RECONCILIATION, Code.REVERSAL_UNSETTLED):
         record.findings.pop(code, None)
 
 

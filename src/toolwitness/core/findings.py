@@ -63,6 +63,7 @@ class Code(StrEnum):
     CLOCK_SKEW = "clock-skew"
     RETRY_UNLINKED = "retry-unlinked"
     IDEMPOTENCY_KEY_CHANGED = "idempotency-key-changed"
+    REVERSAL_UNSETTLED = "reversal-unsettled"
     CALL_LEFT_OPEN = "call-left-open"
     RESULT_NOT_IN_HISTORY = "result-not-in-history"
 
@@ -72,6 +73,7 @@ _NOTES: Final = (
     Code.POLICY_UNOBSERVED, Code.ACCEPTANCE_NOT_RECORDED, Code.START_NOT_RECORDED, Code.PROPOSAL_NOT_RECORDED, Code.APPROVED_NOT_QUEUED,
     Code.WAITING_FOR_PERSON, Code.EVIDENCE_HELD, Code.ORDER_REPEATED, Code.UNKNOWN_WORD, Code.DECISION_REFUSED, Code.APPROVAL_INVALIDATED,
     Code.PROGRESS_REGRESSED, Code.CANNOT_BE_STOPPED, Code.WAITER_GONE, Code.CLOCK_SKEW, Code.RETRY_UNLINKED,
+    Code.REVERSAL_UNSETTLED,
 )  # fmt: skip  # one line a group reads better than one a line
 _VIOLATIONS: Final = (
     Code.STARTED_WITHOUT_PERMIT, Code.ACCEPTED_WITHOUT_PERMIT, Code.RAN_WITHOUT_APPROVAL, Code.DUPLICATE_START, Code.STARTED_AFTER_END,

@@ -40,6 +40,24 @@ def root_of(record: InvocationRecord, records: Records) -> str:
     return _lineage(record, records)[-1]
 
 
+def idempotency_key(record: InvocationRecord, records: Records) -> str:
+    """Give the key by which the other side can tell that all attempts of one call are the same request.
+
+    It is made of the first attempt's id and stays the same over retries and replacements, also where inputs were edited in between: a new
+    key would let the effect of an attempt whose outcome is unknown happen twice. A replacement by another tool is another request.
+    """
+    chain, current = [record.id], record
+    while earlier := str(current.proposal.get("retry_of") or current.proposal.get("replaces") or ""):
+        known = records.get(earlier)
+        if earlier in chain:
+            return f"tw-{min(chain)}"  # a circle, which only a mistaken source can draw
+        if known is None or known.tool != record.tool:
+            break
+        chain.append(earlier)
+        current = known
+    return f"tw-{chain[-1]}"
+
+
 def latest_attempts(records: Records) -> dict[str, InvocationRecord]:
     """Give the latest attempt of each lineage by the id of its first attempt, in order of proposal.
 

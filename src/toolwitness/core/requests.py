@@ -27,6 +27,9 @@ def _request(kind: str) -> Absorber:
         )
         if target and kind in _ANSWERED_BY:
             setattr(record, _ANSWERED_BY[kind], target)
+        if kind == "reversal" and target:
+            detail = f"its undoing was requested as {target}; what is undone is not settled"
+            record.raise_finding(Code.REVERSAL_UNSETTLED, detail, event.ref)
         if kind == "cancellation":
             name_unstoppable(record)
 

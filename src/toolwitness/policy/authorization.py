@@ -17,7 +17,8 @@ from toolwitness.policy.files import PolicyFile
 from toolwitness.policy.rules import Rule, judge
 from toolwitness.policy.tool_policy import ToolPolicy, objection_to
 
-_PREFIX: Final = "authority:"
+AUTHORITY: Final = "authority:"
+"""With what the id of every taken authority begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ class Authorizer(Protocol):
 
 def authority_id(holder: str, role: str = "") -> str:
     """Give the id under which the authority that somebody holds is taken back: all of it, or one role."""
-    return f"{_PREFIX}{holder}:{role}" if role else f"{_PREFIX}{holder}"
+    return f"{AUTHORITY}{holder}:{role}" if role else f"{AUTHORITY}{holder}"
 
 
 class RolesAndTenants:

@@ -17,7 +17,7 @@ from toolwitness.core.verdicts import Actor, Control, PolicyVerdict
 from toolwitness.policy.approvals import Decision, judge_decision, objection_to_actor, objection_to_channel
 from toolwitness.policy.authorization import Authority
 from toolwitness.policy.consequences import CancelUntil
-from toolwitness.policy.retry import body_may_run, expired_approval, judge_resubmission, judge_retry, judge_reversal
+from toolwitness.policy.retry import body_may_run, expired_approval, given_up, judge_resubmission, judge_retry, judge_reversal
 from toolwitness.policy.rules import Rule, judge
 from toolwitness.policy.tool_policy import CancelSupport, ToolPolicy
 
@@ -40,6 +40,17 @@ class Moment:
     authority: Authority = field(default_factory=Authority)
 
 
+def moment_of(
+    record: InvocationRecord, policy: ToolPolicy, actor: Actor | None, now: datetime, *, latest_attempt: str = "", route: str = "",
+    blocked_by: Sequence[str] = (), authority: Authority | None = None,
+) -> Moment:  # fmt: skip  # a signature in three lines
+    """Put together everything that a control depends on; the one maker, so that a button and its click never see different moments."""
+    return Moment(
+        record=record, policy=policy, actor=actor, now=now, latest_attempt=latest_attempt, route=route, blocked_by=tuple(blocked_by),
+        authority=authority or Authority(),
+    )  # fmt: skip  # facts in lines
+
+
 def judge_action(
     record: InvocationRecord,
     policy: ToolPolicy,
@@ -53,16 +64,9 @@ def judge_action(
     authority: Authority | None = None,
 ) -> PolicyVerdict:
     """Judge whether ``actor`` may do ``action`` to ``record`` at ``now``; an action nobody knows is refused."""
-    moment = Moment(
-        record=record,
-        policy=policy,
-        actor=actor,
-        now=now,
-        latest_attempt=latest_attempt,
-        route=route,
-        blocked_by=tuple(blocked_by),
-        authority=authority or Authority(),
-    )
+    moment = moment_of(
+        record, policy, actor, now, latest_attempt=latest_attempt, route=route, blocked_by=blocked_by, authority=authority
+    )  # fmt: skip  # one call
     return _judge(moment, action)
 
 
@@ -77,15 +81,7 @@ def permitted_actions(
     authority: Authority | None = None,
 ) -> tuple[Control, ...]:
     """Give every control that the moment offers ``actor``, on or off, each off one with its reason."""
-    moment = Moment(
-        record=record,
-        policy=policy,
-        actor=actor,
-        now=now,
-        latest_attempt=latest_attempt,
-        blocked_by=tuple(blocked_by),
-        authority=authority or Authority(),
-    )
+    moment = moment_of(record, policy, actor, now, latest_attempt=latest_attempt, blocked_by=blocked_by, authority=authority)
     controls: list[Control] = []
     for action in _offered(record):
         verdict = _judge(moment, action)
@@ -147,6 +143,8 @@ def _offered(record: InvocationRecord) -> tuple[str, ...]:
         actions[:0] = ["approve", "deny"]
     if in_flight and record.input_request is not None:
         actions[:0] = ["supply_input"]
+    if given_up(record):
+        actions.append("retry")
     if record.state in TERMINAL and body_may_run(record):
         actions.append("request_cancellation")
     if _reconcilable(record):
@@ -155,8 +153,9 @@ def _offered(record: InvocationRecord) -> tuple[str, ...]:
 
 
 def _reconcilable(record: InvocationRecord) -> bool:
+    """Tell whether what happened is in doubt: after an end that leaves it open, after contact was lost, after an undoing."""
     ended = record.state in TERMINAL and record.reconciliation in _TO_FIND_OUT
-    return record.needs_reconciliation or ended
+    return record.needs_reconciliation or ended or bool(record.reversed_by)
 
 
 def _binding(record: InvocationRecord, action: str) -> Mapping[str, Any]:

@@ -1,9 +1,9 @@
 """May this call be handed to an executor now? Asked when policy permits, and again when the permit is claimed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final, cast
 
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, Deadline
@@ -12,6 +12,7 @@ from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.policy.authorization import Authority
 from toolwitness.policy.deadlines import Standing, after, standing
 from toolwitness.policy.grants import Cover
+from toolwitness.policy.looks import NOT_TAKEN, Look, judge_difference
 from toolwitness.policy.retry import objection_to_repeat
 from toolwitness.policy.rules import Rule, judge
 from toolwitness.policy.tool_policy import ToolPolicy
@@ -49,17 +50,27 @@ def judge_dispatch(
 
 def judge_claim(
     record: InvocationRecord, policy: ToolPolicy, now: datetime, *, earlier: InvocationRecord | None = None,
-    authority: Authority | None = None, cover: Cover | None = None,
+    authority: Authority | None = None, cover: Cover | None = None, look: Look = NOT_TAKEN,
 ) -> PolicyVerdict:  # fmt: skip  # a signature in three lines
     """Judge whether the permit of ``record`` may be claimed at ``now``: permitted on record, and still right (R6).
 
-    Whoever approved must still be somebody who may, as ``authority`` knows it, and a standing grant must still stand.
+    Whoever approved must still be somebody who may, as ``authority`` knows it, a standing grant must still stand, and what the policy
+    wants to be read again must be, in ``look``, as it was when the call was asked about.
     """
     granter = authority.judge_grant(record, policy, now) if authority else None
+    looked = judge_difference(policy.read_again, looked_before(record), look) if policy.read_again else None
     case = _Case(record, policy, now, earlier, cover=cover, granter=granter)
     allowed_by, reason = _authority(record, policy, cover)
     rules = (Rule("not-permitted", _permitted), *_RULES, Rule("authority-revoked", _granter_stands))
-    return judge(rules, case, allowed_by=allowed_by, reason=reason)
+    verdict = judge(rules, case, allowed_by=allowed_by, reason=reason)
+    return verdict if looked is None or looked.allowed or not verdict.allowed else looked
+
+
+def looked_before(record: InvocationRecord) -> Mapping[str, Any]:
+    """Give what was read when the call was last asked about or, where nobody was asked, permitted."""
+    asked: Mapping[str, Any] = record.approval.data if record.approval else record.permission or {}
+    found = asked.get("looked")
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
 
 
 def _granter_stands(case: _Case) -> str:

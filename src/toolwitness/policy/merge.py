@@ -49,7 +49,7 @@ def _stricter(name: str, one: Any, other: Any) -> Any:
     )
 
 
-_ALL_OF: Final = frozenset({"scope_fields", "expected_effects", "recovery", "alternate_routes", "redact", "redact_outputs"})
+_ALL_OF: Final = frozenset({"scope_fields", "expected_effects", "recovery", "alternate_routes", "redact", "redact_outputs", "read_again"})
 """Lists of which everything counts: more in view, more said, more hidden."""
 _SHORTEST: Final = frozenset({"approval_seconds", "input_seconds", "queue_seconds", "result_seconds"})
 

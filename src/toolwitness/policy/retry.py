@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import Deadline, Reconciliation, State
+from toolwitness.core.states import EXECUTING, Deadline, Reconciliation, State
 from toolwitness.core.strict_json import loads_strict
 from toolwitness.core.times import parse_rfc3339
 from toolwitness.core.verdicts import PolicyVerdict
@@ -23,6 +23,8 @@ class Conclusion(StrEnum):
 
     NO_EFFECT = "no-effect"
     AS_REPORTED = "as-reported"
+    HAPPENED = "happened"
+    """It had its effect, whatever was reported of it."""
     PARTIAL = "partial-effect"
     REVERSED = "reversed"
 
@@ -93,8 +95,17 @@ def judge_reversal(record: InvocationRecord, policy: ToolPolicy, now: datetime) 
     return judge(_REVERSE, _Case(record, policy, now), allowed_by="verified-inverse", reason=reason)
 
 
+def given_up(record: InvocationRecord) -> bool:
+    """Tell whether contact with the attempt was lost while it was executing, so that nobody will say any more how it ended.
+
+    It stays in the state that it was last seen in; whether it may be tried again, what is known about its effects decides.
+    """
+    lost = Code.OUTCOME_UNKNOWN in record.findings or bool(record.reconciliations)
+    return lost and (record.state is State.QUEUED or record.state in EXECUTING)
+
+
 def _failed(case: _Case) -> str:
-    if case.record.state in {State.FAILED, State.CANCELLED}:
+    if case.record.state in {State.FAILED, State.CANCELLED} or given_up(case.record):
         return ""
     return f"only a failed or stopped attempt can be tried again, and this one is {case.record.state}"
 

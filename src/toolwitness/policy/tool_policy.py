@@ -18,6 +18,7 @@ from toolwitness.core.states import Consequence
 from toolwitness.core.verdicts import Actor
 from toolwitness.policy.consequences import CancelUntil, Confirm, Demands, combine
 from toolwitness.policy.cost import Cost
+from toolwitness.policy.looks import Reread
 
 DEFAULT_APPROVERS: Final = ("role:approver",)
 """Who may approve where a class demands an approval and the policy names nobody."""
@@ -71,6 +72,8 @@ class Inverse:
     """What to do when the inverse itself fails."""
     verified_by: str = ""
     """What has shown that it works: a test, a date, a provider's promise. Without it no undo is offered."""
+    leaves: str = ""
+    """What stays also when it succeeds (a fee, a notice that was sent), so that somebody reconciles what is undone; empty where nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +113,8 @@ class ToolPolicy:
     """Why names that sound secret (``password``, ``token``) are not, at this tool; empty where they are."""
     cost: Cost | None = None
     """How to estimate what a call costs; counted against the budgets."""
+    read_again: tuple[str, ...] = ()
+    """What is read when it is asked about and again before it starts: ``target``, ``price``. What differs voids the approval."""
 
     def __post_init__(self) -> None:
         """Take lists for tuples and plain words for enums, and refuse what cannot be understood.
@@ -117,7 +122,7 @@ class ToolPolicy:
         Raises:
             InvalidInput: names the field and the fix; nothing half-understood is kept.
         """
-        for name in ("approvers", "scope_fields", "expected_effects", "recovery", "alternate_routes", "redact", "redact_outputs"):
+        for name in ("approvers", "scope_fields", "expected_effects", "recovery", "alternate_routes", "redact", "redact_outputs", "read_again"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         object.__setattr__(self, "consequences", _classes(self.consequences))
         for name, words in (("cancel_support", CancelSupport), ("idempotency", Idempotency)):
@@ -215,6 +220,9 @@ def _check_texts(policy: ToolPolicy) -> None:
     for entry in policy.approvers:
         if not _APPROVER.match(entry):
             raise _wrong("approvers", f"holds {entry!r}", "Write role:NAME, user:ID or not:proposer.")
+    for name in policy.read_again:
+        if name not in tuple(Reread):
+            raise _wrong("read_again", f"holds {name!r}", f"Use {' and '.join(Reread)}.")
     for name, pointers in (("redact", policy.redact), ("redact_outputs", policy.redact_outputs)):
         for pointer in pointers:
             if not _POINTER.match(pointer):
@@ -255,7 +263,7 @@ def _check_sense(policy: ToolPolicy) -> None:
         raise _wrong("commitment_boundary", "is empty", "Say after which step a destructive call cannot be called back.")
 
 
-_LATER: Final = frozenset({"cost", "redact_outputs", "plain_names"})
+_LATER: Final = frozenset({"cost", "read_again", "leaves", "redact_outputs", "plain_names"})
 
 
 def _plain(value: Any) -> Any:
@@ -266,5 +274,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, ToolPolicy | RetryPolicy | Inverse | Cost):
         plain = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
         # What came later counts where it says something, so that what was recorded before keeps its version.
-        return {name: said for name, said in plain.items() if name not in _LATER or said is not None}
+        return {name: said for name, said in plain.items() if name not in _LATER or said not in (None, "", [])}
     return value

@@ -74,6 +74,7 @@ _REASON: Final = field("reason", "Reason, kept on record", "multiline")
 CONCLUSIONS: Final = MappingProxyType({
     Conclusion.NO_EFFECT: "Nothing happened",
     Conclusion.AS_REPORTED: "It happened as reported",
+    Conclusion.HAPPENED: "It happened, whatever was reported",
     Conclusion.PARTIAL: "Part of it happened",
     Conclusion.REVERSED: "It happened and was undone",
 })  # fmt: skip  # one line a conclusion

@@ -140,6 +140,7 @@ FINDINGS: Final = MappingProxyType({
     Code.CLOCK_SKEW: FindingWords("The clocks of its sources disagree.", "What came later carries an earlier time; no wait between the two is known."),
     Code.RETRY_UNLINKED: FindingWords("It was proposed as new, and is another attempt.", "An earlier call with the same inputs may have had its effect; policy links the two."),
     Code.IDEMPOTENCY_KEY_CHANGED: FindingWords("It carries another idempotency key than the attempt before it.", "The other side would take it for a new request and could do it twice."),
+    Code.REVERSAL_UNSETTLED: FindingWords("Its undoing was asked for, and how much is undone is not settled.", "What it did stands on record until the undoing has ended whole or somebody reconciles it."),
     Code.CALL_LEFT_OPEN: FindingWords("The runtime's history leaves this call open.", "It has ended; a history without its result is refused or misread at the next turn."),
     Code.RESULT_NOT_IN_HISTORY: FindingWords("The runtime's history has lost its result.", "The result is here; the model that reads that history does not know it."),
 })  # fmt: skip  # one line a finding

@@ -119,11 +119,12 @@ class Body:
         on_waiter_gone: WaiterGone = WaiterGone.STOP,
         unrecorded_start: UnrecordedStart = UnrecordedStart.REFUSE,
         now: Callable[[], datetime] = _utc_now,
+        idempotency_key: str = "",
     ) -> None:
         """Take the function and exactly the arguments it will get; nothing runs yet.
 
         ``executor`` forces the place; ``TASK`` also suits a plain function that returns an awaitable.
-        ``lease`` names this run in evidence; without one it is made up.
+        ``lease`` names this run in evidence; without one it is made up. ``idempotency_key`` is what the body can give to the other side.
         """
         self._call = partial(fn, *args, **(kwargs or {}))
         self.executor = executor or executor_of(fn)
@@ -132,6 +133,7 @@ class Body:
         self._on_waiter_gone = on_waiter_gone
         self._unrecorded_start = unrecorded_start
         self._now = now
+        self._idempotency_key = idempotency_key
         self._courier: Courier | None = None
         self._begun = False
         self._inner: asyncio.Task[None] | None = None
@@ -243,7 +245,11 @@ class Body:
     async def _perform(self) -> Ending:
         """Run the body where it belongs and wait for its real end."""
         self._begun = True
-        entered(BodyContext(self._post, self._take_order, lease=self.lease, now=self._now, stop=self._stop_seen))
+        entered(
+            BodyContext(
+                self._post, self._take_order, lease=self.lease, now=self._now, stop=self._stop_seen, idempotency_key=self._idempotency_key
+            )
+        )  # fmt: skip  # one call
         if self.executor is Executor.TASK:
             return await self._in_task(self._call)
         outcome = await self._in_thread()

@@ -38,12 +38,15 @@ class BodyContext:
         lease: str,
         now: Callable[[], datetime],
         stop: threading.Event,
+        idempotency_key: str = "",
     ) -> None:
         self._post = post
         self._number = number
         self._now = now
         self._stop = stop
         self.lease = lease
+        self.idempotency_key = idempotency_key
+        """The key to give to the other side, the same over every attempt of one call; empty where the runtime has none."""
 
     @property
     def stop_requested(self) -> bool:
@@ -144,3 +147,9 @@ def stop_requested() -> bool:
     """Tell whether the current body has been asked to stop."""
     body = current_body()
     return body is not None and body.stop_requested
+
+
+def idempotency_key() -> str:
+    """Give the key under which the other side is to take all attempts of this call for one request; empty outside a body of a desk."""
+    body = current_body()
+    return body.idempotency_key if body is not None else ""

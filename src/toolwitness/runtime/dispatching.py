@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 from toolwitness.core.errors import NotPermitted, Unavailable
 from toolwitness.core.evidence import Kind
+from toolwitness.core.lineage import idempotency_key
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import BEFORE_DISPATCH
 from toolwitness.core.verdicts import PolicyVerdict
@@ -158,12 +159,15 @@ class Dispatch:
         """See the call through, if it is ours to run."""
         house = self._house
         try:
-            record, tool = await house.patiently(self._look)
+            record, tool, key = await house.patiently(self._look)
             if tool is None or self._stop.is_set():
                 return
             if not await self._ready(record, tool):
                 return
-            self._body = Body(self._call(tool), executor=executor_of(tool.fn), lease=f"{house.host}/{self._id[-8:]}", now=house.place.now)
+            self._body = Body(
+                self._call(tool), executor=executor_of(tool.fn), lease=f"{house.host}/{self._id[-8:]}", now=house.place.now,
+                idempotency_key=key,
+            )  # fmt: skip  # facts in lines
             claimed = await house.patiently(self._claim)
         except Unavailable as error:
             why = f"the ledger could not be used when the call was to start, and nothing was started: {error.message}"
@@ -178,21 +182,22 @@ class Dispatch:
     async def _claim(self) -> Any:
         return await claim(self._house.place, self._id, source=self._house.source, worker=self._house.host)
 
-    async def _look(self) -> tuple[InvocationRecord, Tool | None]:
-        """Read the call; the tool comes with it only where the call is this process's to run."""
+    async def _look(self) -> tuple[InvocationRecord, Tool | None, str]:
+        """Read the call with the key of its lineage; the tool comes with it only where the call is this process's to run."""
         house = self._house
-        record = (await read(house.place, self._id)).record
+        situation = await read(house.place, self._id)
+        record, key = situation.record, idempotency_key(situation.record, situation.view.shared)
         tool = house.tools.get(record.tool)
         permitted = record.permission is not None and not record.permission.get("refused")
         if tool is None or not record.governed or not permitted or record.state not in BEFORE_DISPATCH:
-            return record, None
+            return record, None, key
         holder = str(record.proposal.get("host") or house.host)
         if holder == house.host:
-            return record, tool
+            return record, tool, key
         if gone := is_gone(holder):
             why = f"{gone}, and nobody else may run what it held; propose the call afresh"
             await refuse_dispatch(house.place, self._id, rule="host-gone", reason=why)
-        return record, None
+        return record, None, key
 
     async def _ready(self, record: InvocationRecord, tool: Tool) -> bool:
         """Take the arguments: the caller's own objects where they are what stands, else what can be read back from the record."""

@@ -26,6 +26,7 @@ from toolwitness.runtime.recovery import forget_desk, know_desk, record_lost
 from toolwitness.runtime.tools import Tool
 from toolwitness.service.close import release_waiter
 from toolwitness.service.sealing import open_value
+from toolwitness.service.settle import settle_reversal
 from toolwitness.service.submit import submit
 from toolwitness.service.sweep import sweep
 from toolwitness.service.unblock import unblock
@@ -75,6 +76,8 @@ class LocalRuntime:
         self._dispatches: dict[str, Dispatch] = {}
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._reversals: set[str] = set()
+        """Calls that undo another one; what their end shows is recorded on that one."""
         self._closing = asyncio.Event()
         self._closed = False
         self._slots = Slots(concurrency) if concurrency else None
@@ -211,8 +214,13 @@ class LocalRuntime:
         """Take up what was permitted, or became unblocked, while nobody was there, as far as it belongs to no process in particular."""
         rows = await self.place.ledger.states(states=BEFORE_DISPATCH)
         for row in rows:
-            if (await read(self.place, row.invocation_id)).record.permission is not None:
+            record = (await read(self.place, row.invocation_id)).record
+            if record.proposal.get("reverses"):
+                self._reversals.add(record.id)
+            if record.permission is not None:
                 self._take(row.invocation_id)
+            else:
+                self._look_at(record.id, record.tool)
         for task_id in dict.fromkeys(row.task_id for row in rows):
             await unblock(self.place, task_id, tools=self.tools, host=self.host)
 
@@ -242,12 +250,39 @@ class LocalRuntime:
         if subject:
             if event.kind == Kind.PERMITTED:
                 self._take(subject)
+            elif event.kind == Kind.PROPOSED:
+                if event.data.get("reverses"):
+                    self._reversals.add(subject)
+                if event.data.get("host") != self.host:
+                    self._look_at(subject, str(event.data.get("tool") or ""))
+            elif event.kind == Kind.INPUTS_ACCEPTED and any(tool.policy.read_again for tool in self.tools.values()):
+                self._look_at(subject, (await read(self.place, subject)).record.tool)
             elif event.kind in _ASKS_TO_STOP and subject in self._dispatches:
                 await self._pass_on(subject)
             if recorded.state in TERMINAL or (event.kind == Kind.LOST and not self._performs(subject)):
                 self._settle(subject, "")
+        if subject in self._reversals and recorded.state in TERMINAL:
+            await settle_reversal(self.place, subject)
+            self._reversals.discard(subject)
         if recorded.state in TERMINAL or event.kind in _DEPENDENCY_MOVES:
             await unblock(self.place, event.task_id, tools=self.tools, host=self.host)
+
+    def _look_at(self, invocation_id: str, tool: str) -> None:
+        """Submit a call of a tool of ours that was proposed or changed elsewhere: only here its target and price can be read.
+
+        Aside, since the tool's own function may take its time and the following must not wait for it.
+        """
+        known = self.tools.get(tool)
+        if known is not None and known.policy.read_again:
+            self._keep(asyncio.create_task(self._submit_ours(invocation_id), name=f"toolwitness-look-{invocation_id}"))
+
+    async def _submit_ours(self, invocation_id: str) -> None:
+        try:
+            record = (await read(self.place, invocation_id)).record
+            if record.state in BEFORE_DISPATCH and record.proposal.get("host", self.host) == self.host:
+                await submit(self.place, invocation_id)
+        except ToolwitnessError as error:
+            _log.info("toolwitness did not submit %s: %s", invocation_id, error)
 
     async def _pass_on(self, invocation_id: str) -> None:
         """Ask a body to stop if a request to cancel it really stands."""

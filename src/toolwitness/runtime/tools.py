@@ -3,10 +3,14 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from toolwitness.core.errors import InvalidInput
+from toolwitness.policy.looks import Look, Reread
+from toolwitness.policy.provider import Attempt, Happened, Said
 from toolwitness.policy.tool_policy import ToolPolicy
+from toolwitness.runtime.asking import ask, look
 from toolwitness.runtime.encoding import MARK, to_json
 from toolwitness.runtime.results import InputProblem, ResultCheck, bind_inputs, check_result, read_inputs
 
@@ -21,6 +25,12 @@ class Tool:
     fn: Callable[..., Any]
     policy: ToolPolicy
     title: str = ""
+    target: Callable[..., Any] | None = None
+    """Reads the present fingerprint of what the call would change."""
+    quote: Callable[..., Any] | None = None
+    """Reads what the call would cost now."""
+    reconcile: Callable[..., Any] | None = None
+    """Asks the other side what really happened to an attempt."""
 
     def bind(self, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], bytes, Sequence[InputProblem]]:
         """Bind given inputs: the arguments for the body, their exact bytes for the record, and what is missing or wrong.
@@ -49,9 +59,40 @@ class Tool:
         """Make the body's arguments from recorded inputs."""
         return read_inputs(self.fn, raw).arguments
 
+    async def look(self, raw: bytes) -> Look:
+        """Read the target and the price that a call with these recorded inputs has now; what cannot be read is said so."""
+        if self.target is None and self.quote is None:
+            return Look()
+        read = read_inputs(self.fn, raw)
+        if read.problems:
+            why = f"the inputs cannot be read back here: {'; '.join(f'{p.field}: {p.message}' for p in read.problems)}"
+            return Look(failures=dict.fromkeys(map(str, Reread), why))
+        return await look(read.arguments, target=self.target, quote=self.quote)
+
+    async def ask(self, attempt: Attempt, raw: bytes) -> Said:
+        """Ask the other side what really happened to an attempt with these recorded inputs; a tool that cannot ask says so."""
+        if self.reconcile is None:
+            return Said(happened=Happened.UNKNOWN, detail=f"{self.name} declares no reconcile function")
+        read = read_inputs(self.fn, raw)
+        return await ask(self.reconcile, attempt if read.problems else replace(attempt, inputs=read.arguments))
+
     def check_result(self, value: Any) -> ResultCheck:
         """Check a returned value against the declared type, and encode it for the record."""
         return check_result(self.fn, value)
+
+
+def require_readers(tool: Tool) -> None:
+    """Go on only where the tool has a function for everything that its policy wants to be read again.
+
+    Raises:
+        InvalidInput: the policy file asks for what no function of the tool reads.
+    """
+    for name, word, function in ((Reread.TARGET, "target", tool.target), (Reread.PRICE, "quote", tool.quote)):
+        if name in tool.policy.read_again and function is None:
+            raise InvalidInput(
+                f"The policy of {tool.name!r} wants its {name} to be read again, and no function of the tool reads it.", field="read_again",
+                remedy=f"Declare it with @desk.tool(..., {word}=...), or take {str(name)!r} out of read_again in the policy file.",
+            )  # fmt: skip  # message first, facts after
 
 
 def _members(raw: bytes) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from toolwitness.server import openapi, pages, problems, reading, writing
+from toolwitness.server import authority, openapi, pages, problems, reading, writing
 from toolwitness.server.access import Authenticate, Gate, LoopbackLogin
 from toolwitness.server.live import Live
 from toolwitness.service.boards import Boards
@@ -37,6 +37,7 @@ def create_app(
     problems.install(api)
     reading.add(api, place, boards)
     writing.add(api, place, register)
+    authority.add(api, place)
     openapi.add(api)
     pages.add(api, place, boards, live, login)
     return App(api, gate, live, start)

@@ -11,6 +11,7 @@ from toolwitness.core.states import State
 from toolwitness.core.verdicts import Verdict
 from toolwitness.server.actions import COMMANDS, ActionBody, DecisionsBody
 from toolwitness.server.answers import Json, Reader
+from toolwitness.server.authority import AuthorityBody
 
 Schema = dict[str, Any]
 
@@ -57,12 +58,13 @@ _SHAPES: Final[dict[str, Schema]] = {
     ),
     "Accepted": _thing(
         "What was recorded, and the document after it: of the new invocation where the action made one.",
-        accepted={"const": True}, recorded=_many(_TEXT), document=_ref("Invocation"),
+        accepted={"type": "boolean"}, recorded=_many(_TEXT), document=_ref("Invocation"),
     ),
     "Decided": _thing(
         "What became of each answer, in the order of the submission; `problem` where it was not accepted.",
         decisions=_many(_thing("", invocationId=_TEXT, answer=_TEXT, accepted={"type": "boolean"}, recorded=_many(_TEXT))),
     ),
+    "AuthorityChanged": _thing("What was recorded.", accepted={"const": True}, recorded=_many(_TEXT), voided=_many(_TEXT)),
     "Answered": _thing(
         "What became of each observation, in the order of the batch.",
         events=_many(_thing("", id=_TEXT, source=_TEXT, verdict={"enum": [str(v) for v in Verdict]}, reason=_TEXT, ref=_TEXT)),
@@ -79,12 +81,20 @@ _GIVES: Final[dict[str, tuple[str, Schema]]] = {
     "read_events": ("The evidence.", _thing("", events=_many(_ref("Event")))),
     "list_approvals": (_EITHER, {"anyOf": [_thing("", approvals=_many(_ref("Invocation"))), _ref("Inbox")]}),
     "act": ("It is recorded.", _ref("Accepted")),
+    "list_authority": (
+        "What was taken.",
+        _thing("", revoked=_many(_thing("", holder=_TEXT, role=_TEXT, by=_TEXT, at=_TEXT, reason=_TEXT))),
+    ),
+    "revoke_authority": ("It is recorded, with the calls whose approval it voided.", _ref("AuthorityChanged")),
+    "restore_authority": ("It is recorded.", _ref("AuthorityChanged")),
     "decide": ("Each answer's result.", _ref("Decided")),
     "record_events": ("Each observation's verdict.", _ref("Answered")),
     "record_receipts": ("Each receipt's verdict.", _ref("Answered")),
 }
 _TAKES: Final[dict[str, Schema]] = {
     "act": _ref("ActionBody"),
+    "revoke_authority": _ref("AuthorityBody"),
+    "restore_authority": _ref("AuthorityBody"),
     "decide": _ref("DecisionsBody"),
     "record_events": {"anyOf": [_ref("Event"), _many(_ref("Event"))]},
     "record_receipts": {"anyOf": [_ref("Event"), _many(_ref("Event"))]},
@@ -114,6 +124,7 @@ def describe(api: FastAPI) -> Schema:
     """Give the OpenAPI 3.1 document."""
     document = get_openapi(title="toolwitness", version="1", routes=api.routes, description="What your users see is what happened.")
     schemas: dict[str, Schema] = {**_SHAPES, "ActionBody": ActionBody.model_json_schema(by_alias=True)}
+    schemas["AuthorityBody"] = AuthorityBody.model_json_schema(by_alias=True)
     schemas |= _components("DecisionsBody", DecisionsBody.model_json_schema(by_alias=True))
     for name, published in (("Invocation", "contract"), ("Task", "task"), ("Event", "event")):
         schemas |= _components(name, schema(published))

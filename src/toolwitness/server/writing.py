@@ -1,6 +1,6 @@
 """The routes that record something: decisions of people, and observations of registered sources."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from toolwitness.contract.problems import from_validation
 from toolwitness.core.errors import InvalidInput, ToolwitnessError
 from toolwitness.core.evidence import Kind
 from toolwitness.core.strict_json import loads_strict
-from toolwitness.core.verdicts import Actor
+from toolwitness.core.verdicts import Actor, Verdict
 from toolwitness.ports import Draft, Recorded
 from toolwitness.server.actions import ActionBody, DecisionsBody, perform
 from toolwitness.server.answers import Id, Json, Writer
@@ -23,7 +23,7 @@ from toolwitness.server.repeats import Repeats
 from toolwitness.service import views
 from toolwitness.service.record import Register, record_observations
 from toolwitness.service.together import Answered, Result, decide_together
-from toolwitness.service.workplace import Workplace
+from toolwitness.service.workplace import Receipt, Workplace
 
 
 def add(api: FastAPI, place: Workplace, register: Register) -> None:
@@ -37,12 +37,13 @@ def add(api: FastAPI, place: Workplace, register: Register) -> None:
         command = partial(perform, place, invocation_id, action, actor, body)
         receipt = await repeats.once(actor, invocation_id, action, body.request_id, command)
         document = await views.document(place, receipt.record.id, actor)
-        return Json({"accepted": True, "recorded": [str(r.event.ref) for r in receipt.recorded], "document": document})
+        accepted = not receipt.recorded or any(one.verdict is not Verdict.REFUSED for one in receipt.recorded)
+        return Json({"accepted": accepted, "recorded": [str(r.event.ref) for r in receipt.recorded], "document": document})
 
     @api.post("/api/decisions", summary="Decide: several answers, each call by itself", operation_id="decide")
     async def decide(request: Request, actor: Writer) -> Response:
         said = read_decisions(await json_body(request))
-        return Json({"decisions": await decide_for(place, said, actor)})
+        return Json({"decisions": await decide_for(place, said, actor, repeats)})
 
     async def observe(raw: bytes, actor: Actor, only: str = "") -> Response:
         drafts = [Draft(event=parsed.event, values=parsed.values) for parsed in parse_events(raw)]
@@ -62,8 +63,15 @@ def add(api: FastAPI, place: Workplace, register: Register) -> None:
         return await observe(await json_body(request), actor, only=Kind.CARD_RENDERED)
 
 
-async def decide_for(place: Workplace, said: Sequence[Answered], actor: Actor) -> list[dict[str, Any]]:
-    """Decide what the actor may see, and say of each answer what came of it; what is not visible is not there."""
+async def decide_for(place: Workplace, said: Sequence[Answered], actor: Actor, repeats: Repeats) -> list[dict[str, Any]]:
+    """Decide what the actor may see, and say of each answer what came of it; what is not visible is not there.
+
+    An answer that comes again under its request id gets the first answer to it, whether it came alone or in a submission.
+    """
+
+    async def once(one: Answered, action: str, request_id: str, act: Callable[[], Awaitable[Receipt]]) -> Receipt:
+        return await repeats.once(actor, one.invocation_id, action, request_id, act)
+
     unseen: dict[int, ToolwitnessError] = {}
     for number, one in enumerate(said):
         try:
@@ -71,7 +79,7 @@ async def decide_for(place: Workplace, said: Sequence[Answered], actor: Actor) -
         except ToolwitnessError as error:
             unseen[number] = error
     seen = [one for number, one in enumerate(said) if number not in unseen]
-    decided = iter(await decide_together(place, seen, actor=actor) if seen else ())
+    decided = iter(await decide_together(place, seen, actor=actor, once=once) if seen else ())
     results = [Result(said=one, error=unseen[number]) if number in unseen else next(decided) for number, one in enumerate(said)]
     return [await _result(place, result, actor) for result in results]
 

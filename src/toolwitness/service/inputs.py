@@ -14,8 +14,10 @@ from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import BEFORE_DISPATCH, Owner
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.controls import judge_action
+from toolwitness.policy.looks import judge_look
 from toolwitness.ports import Draft
 from toolwitness.service.kept import kept
+from toolwitness.service.looking import look_at
 from toolwitness.service.sealing import open_value
 from toolwitness.service.submit import approval_draft, asked_facts, submit
 from toolwitness.service.workplace import (
@@ -128,11 +130,14 @@ async def rewrite_inputs(place: Workplace, invocation_id: str, *, by: str, input
 async def ask_anew(place: Workplace, invocation_id: str) -> Receipt:
     """Ask for an approval of the inputs that stand now, where the last one was voided; nothing where one is open or granted."""
 
-    def plan(_before: Situation, standing: bytes) -> Decide:
+    async def plan(before: Situation, standing: bytes) -> Decide:
+        look = await look_at(place, before, standing)
+
         def decide(situation: Situation) -> list[Draft]:
             record = situation.record
             over = record.state not in BEFORE_DISPATCH or record.open_approval is not None or record.granted
-            return [] if over else [approval_draft(place, situation, standing)]
+            unseen = not judge_look(situation.policy.read_again, look).allowed
+            return [] if over or unseen else [approval_draft(place, situation, standing, look=look)]
 
         return decide
 

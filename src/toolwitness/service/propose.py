@@ -115,8 +115,14 @@ def proposal_draft(
                 "required": proposal.required != "no", **{k: v for k, v in given.items() if v}, **governed_by(policy),
             },
         ),
-        values={"inputs": proposal.inputs, "policy": write_policy(policy)},
+        values={"inputs": proposal.inputs, "policy": write_policy(policy), **_inverse_policy(place, policy)},
     )  # fmt: skip  # facts in lines
+
+
+def _inverse_policy(place: Workplace, policy: ToolPolicy) -> dict[str, bytes]:
+    """Keep the inverse's policy with the call, so that a process that declared neither can have it undone under the right one."""
+    inverse = place.policies.get(policy.inverse.tool) if policy.inverse else None
+    return {"inverse_policy": write_policy(inverse)} if inverse is not None else {}
 
 
 def governed_by(policy: ToolPolicy) -> dict[str, Any]:

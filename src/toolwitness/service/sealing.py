@@ -33,6 +33,8 @@ from toolwitness.service.seal import (
 
 POLICY_VALUE: Final = "policy"
 """The value that holds a tool's policy: ours, and without secrets."""
+INVERSE_POLICY_VALUE: Final = "inverse_policy"
+"""The value that holds the policy of the tool's inverse: as the one above."""
 PolicyOf = Callable[[str, "ToolPolicy | None"], ToolPolicy]
 """Gives the policy that governs a tool here, by its name and by what was recorded with the proposal."""
 _MOST_CALLS: Final = 20_000
@@ -131,7 +133,7 @@ class SealedLedger:
 
     def _found(self, kind: str, name: str, raw: Any, call: _Call) -> Redaction | None:
         """Find what is secret in a value; what only begins as an envelope is wrapped, so that it cannot pass for one."""
-        if name == POLICY_VALUE or type(raw) is not bytes:
+        if name in {POLICY_VALUE, INVERSE_POLICY_VALUE} or type(raw) is not bytes:
             return None
         found = redact(raw, rules_for(call.policy, kind, name, call.known))
         if found is None and looks_sealed(raw):

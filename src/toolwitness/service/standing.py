@@ -9,7 +9,7 @@ from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import BEFORE_DISPATCH, Owner
 from toolwitness.core.times import rfc3339
 from toolwitness.core.verdicts import Actor, PolicyVerdict
-from toolwitness.policy.authorization import authority_id
+from toolwitness.policy.authorization import AUTHORITY, authority_id
 from toolwitness.policy.grants import Terms, judge_terms, read_terms, write_terms
 from toolwitness.policy.tool_policy import objection_to
 from toolwitness.ports import Draft, Recorded, TaskView
@@ -110,7 +110,9 @@ async def revoke_authority(place: Workplace, holder: str, *, actor: Actor, role:
         raise InvalidInput("Nobody is named from whom authority would be taken.", field="holder", remedy="Name an actor.")
     _require(_may_administer(place, actor, holder))
     home = await open_register(place, actor.tenant)
-    facts = {"grant_id": authority_id(holder, role), "reason": reason or f"taken back by {actor.id}"} | said_by(actor)
+    facts = {
+        "grant_id": authority_id(holder, role), "reason": reason or f"taken back by {actor.id}", "scope": {"holder": holder, "role": role},
+    } | said_by(actor)  # fmt: skip  # facts in lines
     recorded = list(await place.ledger.append(home, [_draft(place, home, Kind.GRANT_REVOKED, facts, tenant=actor.tenant)]))
     for row in await place.ledger.states(states=BEFORE_DISPATCH):
         if row.tenant == actor.tenant:
@@ -132,6 +134,30 @@ async def restore_authority(place: Workplace, holder: str, *, actor: Actor, role
     home = register_id(actor.tenant)
     facts = {"grant_id": name, "scope": {"holder": holder, "role": role}} | said_by(actor, reason=reason or None)
     return (await place.ledger.append(home, [_draft(place, home, Kind.GRANT_RECORDED, facts, tenant=actor.tenant)]))[0]
+
+
+async def revoked_of(place: Workplace, actor: Actor) -> list[dict[str, Any]]:
+    """List the authority that was taken in the actor's tenant and not given back: all of it for administrators, else the actor's own."""
+    every = _may_administer(place, actor, "").allowed
+    listed: list[dict[str, Any]] = []
+    for name, found in (await register_of(place.ledger, actor.tenant)).revoked.items():
+        if not name.startswith(AUTHORITY):
+            continue
+        holder, role = holder_of(name, found)
+        if every or holder == actor.id:
+            listed.append({
+                "holder": holder, "role": role, "by": str(found.get("actor") or ""), "at": str(found.get("at") or ""),
+                "reason": str(found.get("reason") or ""),
+            })  # fmt: skip  # facts in lines
+    return listed
+
+
+def holder_of(name: str, found: Mapping[str, Any]) -> tuple[str, str]:
+    """Give whose authority an id names, and which role of it; both may hold a colon, so what was recorded beside it counts first."""
+    scope: Any = found.get("scope")
+    if isinstance(scope, Mapping):
+        return str(scope.get("holder") or ""), str(scope.get("role") or "")
+    return name.removeprefix(AUTHORITY), ""
 
 
 def _invalidated(place: Workplace, situation: Situation, holder: str, role: str) -> list[Draft]:

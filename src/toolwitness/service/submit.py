@@ -1,6 +1,6 @@
 """Submit a proposal: policy asks for what is missing, asks for an approval, permits, or lets it wait for its dependencies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from toolwitness.core.evidence import Kind
@@ -13,9 +13,11 @@ from toolwitness.policy.approvals import build_request
 from toolwitness.policy.controls import judge_action
 from toolwitness.policy.deadlines import after
 from toolwitness.policy.dispatch import judge_dispatch
+from toolwitness.policy.looks import Look, judge_look, words_of
 from toolwitness.ports import Draft
 from toolwitness.service.covering import NOTHING, Covered, charged_facts, covered, judge_money, never
 from toolwitness.service.kept import marked_inputs
+from toolwitness.service.looking import look_at
 from toolwitness.service.workplace import (
     Decide,
     InputProblem,
@@ -43,8 +45,9 @@ async def submit(place: Workplace, invocation_id: str, *, actor: Actor | None = 
     """
     standing = await covered(place, invocation_id, next_step)
 
-    def plan(before: Situation, raw: bytes) -> Decide:
+    async def plan(before: Situation, raw: bytes) -> Decide:
         problems = problems_of(place, before.record.tool, raw)
+        look = await _look_if_asked(place, before, raw, problems, standing)
 
         def decide(situation: Situation) -> list[Draft]:
             blocked = blocked_by(situation.record, situation.view.task, situation.view.shared)
@@ -56,20 +59,38 @@ async def submit(place: Workplace, invocation_id: str, *, actor: Actor | None = 
                 if verdict.rule in _NOTHING_LEFT:
                     return []
                 require(verdict)
-            return next_step(place, situation, raw, problems, standing)
+            return next_step(place, situation, raw, problems, standing, look)
 
         return decide
 
     return await carry_out_on_inputs(place, invocation_id, plan)
 
 
+async def _look_if_asked(
+    place: Workplace, situation: Situation, raw: bytes, problems: Sequence[InputProblem] | None, standing: Covered
+) -> Look | None:
+    """Look at the world where the next step would ask or permit, and the policy wants it read; ``None`` where nobody has to look."""
+    if not situation.policy.read_again:
+        return None
+    try:
+        steps = next_step(place, situation, raw, problems, standing)
+    except Refusal:
+        return None  # whoever decides says so
+    return await look_at(place, situation, raw) if any(step.event.kind in _NEED_A_LOOK for step in steps) else None
+
+
+_NEED_A_LOOK: Final = frozenset({Kind.APPROVAL_REQUESTED, Kind.PERMITTED})
+
+
 def next_step(
-    place: Workplace, situation: Situation, raw_inputs: bytes, problems: Sequence[InputProblem] | None, standing: Covered = NOTHING
-) -> list[Draft]:
+    place: Workplace, situation: Situation, raw_inputs: bytes, problems: Sequence[InputProblem] | None, standing: Covered = NOTHING,
+    look: Look | None = None,
+) -> list[Draft]:  # fmt: skip  # a signature in three lines
     """Decide what policy records next about a proposal; nothing where it must wait.
 
     ``problems`` is what the check of the inputs found; ``None`` where nobody in this process can check them. ``standing`` is what was
-    counted for it against a standing grant and the tenant's budget.
+    counted for it against a standing grant and the tenant's budget; ``look`` what was read of its target and price, ``None`` where
+    nobody looked.
 
     Raises:
         Refusal: no policy of ours applies to the call and nobody asked us for an approval: another runtime holds it and may run it at any
@@ -97,10 +118,27 @@ def next_step(
     if never(money):
         return [*drafts, *_refused(place, situation, money)]
     if ((situation.policy.requires_approval and cover is None) or not money.allowed) and not record.granted:
-        return drafts + ([] if record.open_approval else [approval_draft(place, situation, raw_inputs, beyond=money)])
+        if record.open_approval:
+            return drafts
+        unseen = _unseen(place, situation, look)
+        return drafts + ([approval_draft(place, situation, raw_inputs, beyond=money, look=look)] if unseen is None else unseen)
+    if verdict.allowed and record.approval is None and (unseen := _unseen(place, situation, look)) is not None:
+        return drafts + unseen
     kind = Kind.PERMITTED if verdict.allowed else Kind.REFUSED
     facts = permission_facts(situation, rule=verdict.rule, reason=verdict.reason) | charged_facts(situation, raw_inputs, cover)
+    facts |= {"looked": look.plain} if look is not None and look.plain and record.approval is None else {}
     return [*drafts, make_draft(place, record, kind, facts)]
+
+
+def _unseen(place: Workplace, situation: Situation, look: Look | None) -> list[Draft] | None:
+    """Give what is recorded where the target or the price could not be read; ``None`` where it could, or nobody has to look.
+
+    A process that does not host the tool records nothing: the one that does looks and asks.
+    """
+    verdict = judge_look(situation.policy.read_again, look) if look is not None else None
+    if verdict is None or look is None or verdict.allowed:
+        return None
+    return _refused(place, situation, verdict) if look.here == "yes" else []
 
 
 def problems_of(place: Workplace, tool: str, raw: bytes) -> list[InputProblem] | None:
@@ -236,16 +274,20 @@ def _dependencies(place: Workplace, situation: Situation) -> list[Draft]:
 
 
 def approval_draft(
-    place: Workplace, situation: Situation, raw_inputs: bytes, *, caused_by: Sequence[str] = (), beyond: PolicyVerdict | None = None
-) -> Draft:
+    place: Workplace, situation: Situation, raw_inputs: bytes, *, caused_by: Sequence[str] = (), beyond: PolicyVerdict | None = None,
+    look: Look | None = None, changed: Sequence[Mapping[str, str]] = (),
+) -> Draft:  # fmt: skip  # a signature in four lines
     """Make an approval request bound to the exact inputs, scope, attempt, policy version and deadline.
 
-    ``beyond`` is the verdict of a budget that it goes beyond: then that is why somebody is asked, and the sum is in the scope.
+    ``beyond`` is the verdict of a budget that it goes beyond: then that is why somebody is asked, and the sum is in the scope. ``look`` is
+    what was read of the target and the price: it is bound too, and in the scope together with what ``changed`` since the last request.
     """
     approval_id = place.ids.new("apr")
     facts = build_request(situation.record, situation.policy, approval_id=approval_id, inputs=raw_inputs, now=situation.now)
     if beyond is not None and not beyond.allowed:
         facts |= {"rule": beyond.rule, "scope": f"{facts['scope']}; {beyond.reason}"}
+    if look is not None and look.plain:
+        facts |= {"looked": look.plain, "scope": f"{facts['scope']}; {words_of(look, changed)}"}
     return make_draft(place, situation.record, Kind.APPROVAL_REQUESTED, facts, caused_by=caused_by)
 
 

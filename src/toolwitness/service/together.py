@@ -1,6 +1,6 @@
 """Several answers in one submission: each call is decided by itself, and two opposite answers to one request decide nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,8 +35,18 @@ class Result:
     error: ToolwitnessError | None = None
 
 
-async def decide_together(place: Workplace, said: Sequence[Answered], *, actor: Actor) -> list[Result]:
+Once = Callable[[Answered, str, str, Callable[[], Awaitable[Receipt]]], Awaitable[Receipt]]
+"""Carries out an act on an answer, under the name of the action and a request id, unless it was carried out before under that id."""
+
+
+async def _every_time(_one: Answered, _action: str, _request_id: str, act: Callable[[], Awaitable[Receipt]]) -> Receipt:
+    return await act()
+
+
+async def decide_together(place: Workplace, said: Sequence[Answered], *, actor: Actor, once: Once = _every_time) -> list[Result]:
     """Decide each call by itself, in the order given; what is refused to one says nothing about the others.
+
+    ``once`` gives the first answer to a request that comes again.
 
     The same answer twice is one answer. Two opposite ones to the same request are both refused, and on record as refused.
 
@@ -52,7 +62,7 @@ async def decide_together(place: Workplace, said: Sequence[Answered], *, actor: 
         request = await _request(place, one)
         key = (*request, "" if request in opposed else one.answer, one.inputs_digest)
         if key not in results:
-            results[key] = await _decide(place, one, actor, together=opposed.get(request, [one.answer]))
+            results[key] = await _decide(place, one, actor, once, together=opposed.get(request, [one.answer]))
         known = results[key]
         answers.append(Result(said=one, receipt=known.receipt, error=known.error))
     return answers
@@ -79,22 +89,19 @@ async def _request(place: Workplace, one: Answered) -> tuple[str, str]:
     return one.invocation_id, record.approval.id if record.approval else ""
 
 
-async def _decide(place: Workplace, one: Answered, actor: Actor, *, together: Sequence[str]) -> Result:
+async def _decide(place: Workplace, one: Answered, actor: Actor, once: Once, *, together: Sequence[str]) -> Result:
+    asked = {"approval_id": one.approval_id, "reason": one.reason, "request_id": one.request_id}
+    contradicts = len(together) > 1 or one.answer not in {"approve", "deny"}
+
+    async def act() -> Receipt:
+        if contradicts:
+            return await answer_together(place, one.invocation_id, actor=actor, answers=together, **asked)
+        if one.answer == "approve":
+            return await approve(place, one.invocation_id, actor=actor, inputs_digest=one.inputs_digest, **asked)
+        return await deny(place, one.invocation_id, actor=actor, **asked)
+
     try:
-        if len(together) > 1 or one.answer not in {"approve", "deny"}:
-            receipt = await answer_together(
-                place, one.invocation_id, actor=actor, answers=together, approval_id=one.approval_id, reason=one.reason,
-                request_id=one.request_id,
-            )  # fmt: skip  # facts in lines
-        elif one.answer == "approve":
-            receipt = await approve(
-                place, one.invocation_id, actor=actor, approval_id=one.approval_id, inputs_digest=one.inputs_digest, reason=one.reason,
-                request_id=one.request_id,
-            )  # fmt: skip  # facts in lines
-        else:
-            receipt = await deny(
-                place, one.invocation_id, actor=actor, approval_id=one.approval_id, reason=one.reason, request_id=one.request_id
-            )  # fmt: skip  # facts in lines
+        receipt = await once(one, " and ".join(together) if contradicts else one.answer, one.request_id, act)
     except (NotPermitted, InvalidInput) as error:
         return Result(said=one, error=error)
     return Result(said=one, receipt=receipt)

@@ -19,6 +19,8 @@ from toolwitness.core.times import rfc3339
 from toolwitness.core.verdicts import Actor, PolicyVerdict
 from toolwitness.policy.authorization import Authority, Authorizer, RolesAndTenants
 from toolwitness.policy.files import PolicyFile
+from toolwitness.policy.looks import Look
+from toolwitness.policy.provider import Attempt, Said
 from toolwitness.policy.tool_policy import ToolPolicy, unknown_tool
 from toolwitness.policy.written import read_policy
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Recorded, TaskView
@@ -64,6 +66,12 @@ class Workplace:
     policies: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     checkers: dict[str, Checker] = field(default_factory=dict[str, Checker])
     """Per tool: what is missing from or wrong with these input bytes."""
+    lookers: dict[str, Callable[[bytes], Awaitable[Look]]] = field(default_factory=dict[str, Callable[[bytes], Awaitable[Look]]])
+    """Per tool that this process hosts: what its target is and what it costs now, for these input bytes."""
+    providers: dict[str, Callable[[Attempt, bytes], Awaitable[Said]]] = field(
+        default_factory=dict[str, Callable[[Attempt, bytes], Awaitable[Said]]]
+    )
+    """Per tool that this process hosts and that can ask: what the other side says of an attempt with these input bytes."""
     hold_seconds: float = 30.0
     """How long a numbered report waits for the ones before it, until it is judged without them."""
     file: PolicyFile = field(default_factory=PolicyFile)
@@ -186,7 +194,7 @@ async def read(place: Workplace, invocation_id: str) -> Situation:
 
 Decide = Callable[[Situation], Sequence[Draft]]
 """A command: what stands → what is recorded. Pure and quick; it raises ``Refusal`` where policy says no."""
-Plan = Callable[[Situation, bytes], Decide]
+Plan = Callable[[Situation, bytes], Decide | Awaitable[Decide]]
 """What stands, and the bytes of its inputs → the command. Here is the place for slow or foreign code."""
 ReadInputs = Callable[[Workplace, InvocationRecord], Awaitable[bytes]]
 
@@ -237,7 +245,8 @@ async def carry_out_on_inputs(place: Workplace, invocation_id: str, plan: Plan, 
     """
     for _ in range(_TRIES):
         before = await read(place, invocation_id)
-        decide = plan(before, await (inputs or inputs_of)(place, before.record))
+        planned = plan(before, await (inputs or inputs_of)(place, before.record))
+        decide = await planned if isinstance(planned, Awaitable) else planned
         try:
             return await carry_out(place, invocation_id, partial(_on_the_same, before.record, decide))
         except _InputsChanged:

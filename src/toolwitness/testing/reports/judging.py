@@ -106,7 +106,7 @@ _RECONCILIATION: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = Ma
     "complete": (frozenset({"as-reported", "reconciled"}), frozenset[str]()),
     **dict.fromkeys(
         ("reconciled-charged", "reconciled-effect", "reconciled-applied", "reconciled-sent", "reconciled-done", "reconciled-executed"),
-        (frozenset({"reconciled"}), frozenset({"as-reported"})),
+        (frozenset({"reconciled"}), frozenset({"as-reported", "happened"})),
     ),
     **dict.fromkeys(
         ("reconciled-not-charged", "reconciled-no-effect", "reconciled-not-executed"), (frozenset({"reconciled"}), frozenset({"no-effect"}))
