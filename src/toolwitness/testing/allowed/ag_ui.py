@@ -28,9 +28,8 @@ def allowed(rows: Sequence[Row]) -> Iterator[Expectation]:
         call = str(event.get("toolCallId") or "")
         if event.get("type") == "TOOL_CALL_END":
             yield Expectation(call, "proposed", lambda claims: bool(claims.told("invocation.proposed")), number)
-        elif event.get("type") == "TOOL_CALL_RESULT" and answers.count(call) == 1 and _is_plain(event):
-            if call not in blurred and (call in proposed or not resumed):
-                yield Expectation(call, "succeeded", lambda claims: bool(claims.told("execution.succeeded")), number)
+        elif _is_plain(event) and answers.count(call) == 1 and call not in blurred and (call in proposed or not resumed):
+            yield Expectation(call, "succeeded", lambda claims: bool(claims.told("execution.succeeded")), number)
         for message in _messages(event):
             if message.get("error") and not re.search(r"abort|cancel|time", str(message["error"]), re.IGNORECASE):
                 yield Expectation(str(message.get("toolCallId")), "failed", _in_state("failed"), number)
@@ -40,8 +39,8 @@ def allowed(rows: Sequence[Row]) -> Iterator[Expectation]:
 
 
 def _is_plain(event: Row) -> bool:
-    """Tell whether an answer reads like nothing but a result."""
-    return not event.get("error") and not _NO_SUCCESS.search(str(event.get("content")))
+    """Tell whether an event is an answer that reads like nothing but a result."""
+    return event.get("type") == "TOOL_CALL_RESULT" and not event.get("error") and not _NO_SUCCESS.search(str(event.get("content")))
 
 
 def _asked(claims: Claims) -> bool:
