@@ -15,11 +15,13 @@ from typing import Any, Protocol
 
 from toolwitness.core.errors import Conflict
 from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, ClosureKind, Owner, State, Termination
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.ports import Draft
 from toolwitness.reading.pen import stable
+from toolwitness.runtime.recovery import is_gone, is_here
 from toolwitness.service.claim import claim
 from toolwitness.service.propose import Proposal, governed_by, open_task, proposal_draft
 from toolwitness.service.sealing import open_value
@@ -101,12 +103,16 @@ class DeskSide:
 
     # ── finding and proposing ───────────────────────────────────────────────────────────────────────────────────────
 
+    def task_id(self, conversation: str) -> str:
+        """Give the id of the task of a conversation, open or not."""
+        return self._task_id or f"task_{stable(self.desk.tenant, conversation)}"
+
     async def task_for(self, conversation: str, purpose: str) -> str:
         """Give the task of a conversation; open it where it is not open yet."""
         await self.desk.start()
+        task_id = self.task_id(conversation)
         if self._task_id:
-            return self._task_id
-        task_id = f"task_{stable(self.desk.tenant, conversation)}"
+            return task_id
         if await self.place.ledger.task(task_id) is None:
             with suppress(Conflict):
                 await open_task(self.place, purpose, tenant=self.desk.tenant, opened_by=self.framework, task_id=task_id)
@@ -134,7 +140,7 @@ class DeskSide:
     ) -> str:
         """Record a proposal and give its id; ``follows`` is the call that the model was asked to make again."""
         corrects = follows is not None and follows.state is State.AWAITING_INPUT
-        occurrence = 1 + sum(_carries(r, provider_id) for r in await self._records(task_id))
+        occurrence = 1 + sum(_carries(r, provider_id) for r in await self.records(task_id))
         proposal = Proposal(
             tool=tool,
             inputs=inputs,
@@ -155,7 +161,8 @@ class DeskSide:
         self._ids[task_id, provider_id] = invocation_id
         return invocation_id
 
-    async def _records(self, task_id: str) -> Sequence[InvocationRecord]:
+    async def records(self, task_id: str) -> Sequence[InvocationRecord]:
+        """Give every call of the task, oldest first."""
         view = await self.place.ledger.task(task_id)
         return tuple(view.records.values()) if view else ()
 
@@ -273,6 +280,10 @@ class DeskSide:
             await asyncio.shield(asyncio.ensure_future(self.withdraw(invocation_id, "the run that asked for it was cancelled")))
             raise
 
+    async def is_decided(self, invocation_id: str) -> bool:
+        """Tell whether the call is permitted or closed by now, without waiting."""
+        return _decided((await read(self.place, invocation_id)).record) is not None
+
     async def withdraw(self, invocation_id: str, reason: str) -> None:
         """Close a call that waits, in the name of its proposer; nothing where somebody has answered first."""
         record = (await read(self.place, invocation_id)).record
@@ -295,6 +306,26 @@ class DeskSide:
             "at": self.place.stamp(),
         }
         await self._say(record, Kind.CANCEL_ACKNOWLEDGED, facts)
+
+    async def ended(self, invocation_id: str) -> InvocationRecord:
+        """Wait until a call that was dispatched has ended, and give its record; at once where nobody will ever say how.
+
+        Whoever holds it may be this process or another of this machine. If that one is gone, the call is recorded as lost; if it is on
+        another machine, nothing is known of it here, and nothing is waited for.
+        """
+        async with self._following():
+            while True:
+                self._news.clear()
+                record = (await read(self.place, invocation_id)).record
+                claimed = str(record.claim.data.get("worker") or "") if record.claim is not None else ""
+                held_by = record.lease.rpartition("/")[0] or claimed
+                if record.state in TERMINAL or Code.OUTCOME_UNKNOWN in record.findings or not is_here(held_by):
+                    return record
+                if why := is_gone(held_by):
+                    await self.lose(record, why)
+                    return (await read(self.place, invocation_id)).record
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), _LOOK_AGAIN)  # a process that is killed makes no news
 
     async def lose(self, record: InvocationRecord, reason: str) -> None:
         """Record that nobody will see how a call ended that was seen to start, because whoever held it is gone."""
@@ -351,6 +382,10 @@ class DeskSide:
                 if body is not None and event.kind == Kind.CANCEL_REQUESTED and not event.refusal:
                     body.request_stop(str(event.data.get("reason") or f"requested by {event.data.get('actor')}"))
             self._news.set()
+
+
+_LOOK_AGAIN = 1.0
+"""Seconds after which whoever holds a call that is waited for is looked at again."""
 
 
 def _carries(record: InvocationRecord, provider_id: str) -> bool:

@@ -7,6 +7,7 @@ runs elsewhere can only be left: then the outcome is unknown.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from toolwitness.core.evidence import Kind
@@ -24,12 +25,21 @@ def _no_limit(error: BaseException) -> str:
     return ""
 
 
+class GoesOn(StrEnum):
+    """Where a body goes on that had stopped to ask."""
+
+    WHERE_IT_STOPPED = "where it stopped"
+    FROM_THE_TOP = "from the top"
+    """It is entered a second time, and whatever it did before it asked is done again: that is a second start, and is shown as one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Raised:
     """What the exceptions of a framework mean, by the names of their classes."""
 
     pauses: Mapping[str, str] = field(default_factory=dict[str, str])
     """Not an end: the body stopped to ask for an ``approval`` or an ``answer``."""
+    goes_on: GoesOn = GoesOn.WHERE_IT_STOPPED
     categories: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """A failure of the framework's own: its category and a sentence. ``retry-asked`` means that the model is asked to call again."""
     limit: Callable[[BaseException], str] = _no_limit
@@ -93,7 +103,8 @@ class Guard:
             await self._reporter(fact)
 
     async def _begin(self, fact: Started, at: str) -> None:
-        if self._record.state is State.PARTIALLY_COMPLETE:  # it paused for an answer and goes on with it
+        paused = self._record.state is State.PARTIALLY_COMPLETE
+        if paused and self._raised.goes_on is GoesOn.WHERE_IT_STOPPED:  # for an answer, and it goes on with it
             await self._reporter.say(Kind.HEARTBEAT, {"attempt": self._record.attempt, "lease": self._record.lease or fact.lease}, at=at)
             return
         data = {

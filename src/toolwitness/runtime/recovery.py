@@ -50,9 +50,9 @@ def _started(pid: int) -> str:
 
 def is_gone(worker: str) -> str:
     """Say why the process that ``worker`` names can no longer be running anything; empty where that cannot be said."""
-    parts = worker.rsplit(":", 2)
-    if len(parts) != 3 or parts[0] != socket.gethostname() or not parts[1].isdigit():
+    if not is_here(worker):
         return ""
+    parts = worker.rsplit(":", 2)
     pid = int(parts[1])
     if pid == os.getpid():
         return "" if worker in _open_here else f"the desk that held it (in process {pid}) is closed"
@@ -66,6 +66,12 @@ def is_gone(worker: str) -> str:
     then, _, _ = parts[2].partition("-")
     now = _started(pid)
     return gone if then and now and then != now else ""
+
+
+def is_here(worker: str) -> bool:
+    """Tell whether ``worker`` names a process of this machine, of which something can be known from here."""
+    parts = worker.rsplit(":", 2)
+    return len(parts) == 3 and parts[0] == socket.gethostname() and parts[1].isdigit()
 
 
 Gone = Callable[[str], str]
