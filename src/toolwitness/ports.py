@@ -88,6 +88,9 @@ class Problem:
 class Ledger(Protocol):
     """An append-only record of events: ``append``, ``read``, ``follow``. There is no update and no delete.
 
+    The one thing that is ever forgotten is a value: in the same step in which a ``value.erased`` of its task is recorded and believed, its
+    bytes and its salt are gone; the event that referred to it stays as it is.
+
     ``verify`` recomputes everything from the events. All methods may be called from any coroutine of the loop that opened the ledger.
     """
 

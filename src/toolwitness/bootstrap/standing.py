@@ -9,8 +9,9 @@ from toolwitness.core.verdicts import Actor
 from toolwitness.policy.cost import Money, read_money
 from toolwitness.policy.grants import Terms
 from toolwitness.ports import Recorded
+from toolwitness.service import erase as erasing
 from toolwitness.service import standing, together
-from toolwitness.service.workplace import Workplace
+from toolwitness.service.workplace import Receipt, Workplace
 
 
 class StandingDesk:
@@ -64,6 +65,17 @@ class StandingDesk:
     async def grants(self, *, by: Actor | str) -> list[dict[str, Any]]:
         """List the grants that stand in the actor's tenant, with what is used of each."""
         return await standing.grants_of(self.place, self._actor(by))
+
+    async def erase(self, what: str, *, by: Actor | str, reason: str, which: str = "all") -> Receipt:
+        """Have the values of an invocation, or one value by its reference, forgotten: bytes and salt; who, when and why stays on record.
+
+        ``which`` is ``inputs``, ``outputs`` or ``all``.
+
+        Raises:
+            NotPermitted: the actor is none of the policy file's erasers, an open call still needs them, or nothing is left.
+            UnknownId: nothing is recorded under this id.
+        """
+        return await erasing.erase(self.place, what, actor=self._actor(by), reason=reason, which=which)
 
     async def revoke_authority(self, holder: str, *, by: Actor | str, role: str = "", reason: str = "") -> list[Recorded]:
         """Take authority from somebody, all of it or one role; what rests on it and has not been dispatched is invalidated.

@@ -40,6 +40,7 @@ COMMANDS: Final = MappingProxyType({
         module="grants", says="List, give or take back standing grants: permission beforehand, with a scope, a limit and an end."
     ),
     "policy": Place(module="policy", says="Check a policy file, or explain what policy says of a tool."),
+    "erase": Place(module="erase", says="Have the values of an invocation, or one value by its reference, forgotten for good."),
     "verify": Place(module="inspect", says="Recompute the whole record from its events and say whether it agrees."),
     "prove": Place(module="prove", says="Run one script under a framework alone and with toolwitness, and compare told with happened."),
     "replay": Place(module="replay", says="Replay a framework's recorded stream and show what it really evidenced."),

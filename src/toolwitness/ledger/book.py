@@ -24,6 +24,8 @@ from toolwitness.ports import Recorded, TaskView
 _MOST_TO_FOLD_ON: Final = 2_000
 """How many events of others are folded on; beyond that the folds are let go and made again when they are asked for."""
 _MOST_SOURCES: Final = 20_000
+_FORGET_SECONDS: Final = 2.0
+_FORGET_PAUSE_SECONDS: Final = 0.02
 
 
 class Book:
@@ -43,6 +45,8 @@ class Book:
         """Whether another process wrote since the last transaction of this one."""
         self.commit_seconds = 0.002
         """How long a commit takes lately, the slow ones among them."""
+        self.unforgotten = False
+        """Whether the write-ahead log may still hold what was erased."""
         self._now = now
         self._busy_seconds = busy_seconds
         self._sources: dict[str, int] = {}
@@ -121,6 +125,7 @@ class Book:
             transaction.run(appends)
             self._end("COMMIT" if transaction.entries else "ROLLBACK")
             transaction.publish()
+            self.unforgotten = self.unforgotten or transaction.forgets
             self._head += len(transaction.entries)
         except BaseException as error:
             self._start_over()
@@ -131,6 +136,17 @@ class Book:
             return transaction.recorded
         finally:
             self.lock.release()
+
+    def forget(self) -> None:
+        """Empty the write-ahead log, in which what was erased may still stand; while somebody reads from it, that is tried again later."""
+        until = time.monotonic() + min(self._busy_seconds, _FORGET_SECONDS)
+        while self.unforgotten:
+            with self.lock:
+                busy, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self.unforgotten = bool(busy)
+            if not busy or time.monotonic() >= until:
+                return
+            time.sleep(_FORGET_PAUSE_SECONDS)
 
     def _end(self, how: str) -> None:
         """End the transaction, and note how long that took: at once where it took longer than lately, little by little where less."""

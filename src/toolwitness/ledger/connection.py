@@ -136,6 +136,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, synchronous: Synchronou
     migrate(connection, name=str(path), now=now)
     connection.execute("PRAGMA journal_mode = WAL").fetchone()
     connection.execute(f"PRAGMA synchronous = {_MODES[synchronous]}")
+    connection.execute("PRAGMA secure_delete = ON").fetchone()
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from toolwitness.core.errors import Conflict, OnceKeyTaken
-from toolwitness.core.evidence import Event
+from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.making import maker
 from toolwitness.core.values import same_value
 from toolwitness.core.verdicts import Judgement, Verdict
@@ -49,6 +49,13 @@ class Entry:
     def takes(self) -> str:
         """The once-key that it takes; a refused event takes none."""
         return "" if self.recorded.verdict is Verdict.REFUSED else self.recorded.event.once_key
+
+
+def erased_by(recorded: Recorded) -> str | None:
+    """Give the reference of the value that an event says is erased, where it is believed: the ledger forgets it in the same step."""
+    if recorded.event.kind != Kind.VALUE_ERASED or recorded.verdict is Verdict.REFUSED:
+        return None
+    return str(recorded.event.data.get("value_ref"))
 
 
 class Known(Protocol):

@@ -1,6 +1,7 @@
 """The ledger in memory: the same record, chain and answers as on disk, gone with the process. For tests and for trying things out."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -9,7 +10,7 @@ from toolwitness.core.states import State
 from toolwitness.core.times import rfc3339
 from toolwitness.ledger.feed import Feed
 from toolwitness.ledger.folded import Folded
-from toolwitness.ledger.judging import Entry, judge_append, replay
+from toolwitness.ledger.judging import Entry, erased_by, judge_append, replay
 from toolwitness.ledger.prepare import Value, fresh_salts, prepare_all
 from toolwitness.ledger.verify import Line, check_chain, check_value, line_of
 from toolwitness.ports import Deciding, Draft, Listener, Problem, Recorded, StateRow, TaskView
@@ -25,6 +26,7 @@ class _Index:
         self.tenants: dict[str, str] = {}
         self.rows: dict[str, StateRow] = {}
         self.values: dict[str, Value] = {}
+        self.value_tasks: dict[str, str] = {}
         self._by_id: dict[tuple[str, str], list[Recorded]] = {}
         self._takers: dict[str, Recorded] = {}
 
@@ -56,13 +58,17 @@ class _Index:
     def keep(self, entry: Entry) -> None:
         """Add one entry under all its keys."""
         recorded, event, subject = entry.recorded, entry.recorded.event, entry.subject
-        self.entries.append(entry)
+        self.entries.append(replace(entry, values=()) if entry.values else entry)  # what is erased lies nowhere else
         self._by_id.setdefault((event.source, event.id), []).append(recorded)
         self.tenants.setdefault(event.task_id, event.tenant)
         if entry.takes:
             self._takers[entry.takes] = recorded
         for value in entry.values:
             self.values[value.ref] = value
+            self.value_tasks[value.ref] = event.task_id
+        ref = erased_by(recorded)
+        if ref is not None and self.value_tasks.get(ref) == event.task_id:
+            self.values.pop(ref, None)
         if subject is not None:
             self.homes.setdefault(subject, event.task_id)
             before = self.rows.get(subject)
@@ -161,7 +167,7 @@ class MemoryLedger:
             problems += check.problems
             for value in check.values:
                 kept = self._index.values.get(value.ref)
-                problems += check_value(value, None if kept is None else (kept.salt, kept.content))
+                problems += check_value(value, None if kept is None else (kept.salt, kept.content), erased=check.erased)
         return problems
 
     async def close(self) -> None:

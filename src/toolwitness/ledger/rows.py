@@ -102,6 +102,16 @@ def value_rows(entry: Entry) -> Iterator[Row]:
         yield (bytes.fromhex(value.ref[4:]), entry.recorded.position, value.name, value.salt, value.content)
 
 
+def forget(connection: sqlite3.Connection, erased: Row) -> None:
+    """Remove a value of a task, bytes and salt: written over in its place first, so that no page keeps them.
+
+    ``erased`` is the key of the value and that of the task that says so; a value of another task is left alone.
+    """
+    where = "WHERE ref = ? AND (SELECT task FROM events WHERE events.position = stored_values.position) = ?"
+    connection.execute(f"UPDATE stored_values SET salt = zeroblob(length(salt)), content = zeroblob(length(content)) {where}", erased)  # noqa: S608 - our own clause
+    connection.execute(f"DELETE FROM stored_values {where}", erased)  # noqa: S608 - as above
+
+
 def ref_key(ref: str) -> bytes | None:
     """Give the key under which a value is kept; ``None`` for what is no reference to a value."""
     try:

@@ -12,9 +12,21 @@ from typing import Any
 from toolwitness.core.errors import ToolwitnessError
 from toolwitness.ledger.cache import Cache
 from toolwitness.ledger.folded import Folded
-from toolwitness.ledger.judging import Entry, judge_append, replay
+from toolwitness.ledger.judging import Entry, erased_by, judge_append, replay
 from toolwitness.ledger.prepare import Prepared
-from toolwitness.ledger.rows import Row, event_row, events_under, homes_of, insert, load, recorded_tasks, ref_key, takers_of, value_rows
+from toolwitness.ledger.rows import (
+    Row,
+    event_row,
+    events_under,
+    forget,
+    homes_of,
+    insert,
+    load,
+    recorded_tasks,
+    ref_key,
+    takers_of,
+    value_rows,
+)
 from toolwitness.ports import Recorded, TaskView
 
 
@@ -49,6 +61,7 @@ class Transaction:
         self._contents: dict[str, bytes] = {}
         self._folds: dict[str, Folded] = {}
         self._source_rows: list[Row] = []
+        self._erased: list[Row] = []
         self._position = position
         self.entries: list[Entry] = []
 
@@ -56,6 +69,11 @@ class Transaction:
     def touched(self) -> Sequence[str]:
         """The tasks that were looked at, and so may be ahead of what is recorded if this fails."""
         return list(self._folds)
+
+    @property
+    def forgets(self) -> bool:
+        """Whether values are erased with this batch."""
+        return bool(self._erased)
 
     @property
     def recorded(self) -> list[Recorded]:
@@ -157,6 +175,9 @@ class Transaction:
             self._homes[entry.subject] = event.task_id
         for value in entry.values:
             self._contents[value.ref] = value.content
+        if (ref := erased_by(recorded)) is not None:
+            self._contents.pop(ref, None)
+            self._erased.append((ref_key(ref), entry.task_key))
         if event.source not in self._sources:
             self._sources[event.source] = recorded.position
             self._source_rows.append((recorded.position, event.source))
@@ -192,6 +213,8 @@ class Transaction:
         ):  # fmt: skip  # one table after the other
             if rows:
                 insert(self._connection, table, rows)
+        for erased in self._erased:
+            forget(self._connection, erased)
 
     # What judging asks (``judging.Known``).
 

@@ -4,7 +4,7 @@ Shared by every ledger. What a ledger keeps beside its events (rows, keys, value
 here. A verdict is that of its day: it is covered by the hash and not judged again by today's rules.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -103,9 +103,11 @@ def check_chain(task_id: str, lines: Iterable[Line], *, home: Callable[[str], st
     return check
 
 
-def check_value(expected: ExpectedValue, kept: tuple[Any, Any] | None) -> list[Problem]:
-    """Compare a stored value (its salt and its bytes) with what its event says of it."""
+def check_value(expected: ExpectedValue, kept: tuple[Any, Any] | None, *, erased: Collection[str] = ()) -> list[Problem]:
+    """Compare a stored value (its salt and its bytes) with what the events of its task say of it and of its erasure."""
     place = f"{VALUES} {expected.ref}"
+    if expected.ref in erased:
+        return [] if kept is None else [Problem(place, "is there, and its task's events say that it was erased")]
     if kept is None:
         return [Problem(place, f"is missing; event {expected.position} refers to it and nothing says that it was erased")]
     salt, content = kept

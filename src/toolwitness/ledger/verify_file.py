@@ -172,7 +172,7 @@ class _Verification:
             expected.invocations[begun] = (begun, subject, task, tenant, state, record.version, last[subject])
         for value in check.values:
             expected.values[ref_key(value.ref) or b""] = value
-        expected.erased |= check.erased
+        expected.erased |= check.erased & {value.ref for value in check.values}
 
     def _homes_as_first_named(self) -> Iterator[Problem]:
         """See that every invocation is filed under the task that named it first."""
@@ -210,10 +210,10 @@ class _Verification:
             for column, actual, value in (("position", position, expected.position), ("name", name, expected.name)):
                 if not _same(actual, value):
                     yield Problem(f"{place} {column}", f"is {actual!r}; the events say {value!r}")
-            yield from check_value(expected, (salt, content))
+            yield from check_value(expected, (salt, content), erased=self._expected.erased)
         for ref, expected in self._expected.values.items():
-            if ref not in seen and expected.ref not in self._expected.erased:
-                yield from check_value(expected, None)
+            if ref not in seen:
+                yield from check_value(expected, None, erased=self._expected.erased)
 
 
 def _text(raw: bytes) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from toolwitness.core.evidence import Kind
 from toolwitness.ledger.book import Book
 from toolwitness.ledger.connection import checkpoint, explained
 from toolwitness.ledger.transaction import Append
@@ -101,6 +102,8 @@ class Writer:
             return False
         if not isinstance(job, Append) or job.deciding is not None:
             return False  # what decides may call somebody's policy, and that shall not run on the event loop
+        if any(one.event.kind == Kind.VALUE_ERASED for one in job.prepared):
+            return False  # to forget takes a while
         try:
             recorded = book.write_at_once((job,))
         except Exception as error:  # noqa: BLE001 - whatever it was, nothing was written and the caller must hear of it
@@ -184,7 +187,16 @@ class Writer:
                 append.error = error
             return []
         self._count(recorded)
+        if book.unforgotten:
+            self._forget(book)
         return recorded
+
+    def _forget(self, book: Book) -> None:
+        """See that what was erased stands nowhere any more, before anybody is told that it is."""
+        try:
+            book.forget()
+        except sqlite3.Error:
+            return  # it is tried again with the next append
 
     def _count(self, recorded: Sequence[Recorded]) -> None:
         self._since_checkpoint += _PAGES_A_COMMIT + len(recorded) // _EVENTS_A_PAGE

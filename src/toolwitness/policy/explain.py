@@ -71,6 +71,7 @@ def _answers(policy: ToolPolicy) -> Iterator[Explained]:
         amount = policy.cost.amount or f"the input {policy.cost.amount_field}"
         currency = policy.cost.currency or f"the input {policy.cost.currency_field}"
         yield Explained(question="what it costs", answer=f"{amount}, in {currency}", by="cost")
+    yield from _redacted(policy)
     if policy.idempotency is not Idempotency.UNKNOWN:
         yield Explained(question="made twice", answer=policy.idempotency, by="idempotency")
     if policy.inverse is not None:
@@ -86,6 +87,17 @@ def _approval(policy: ToolPolicy) -> Explained:
     if policy.approvers:
         return Explained(question="an approval", answer="before dispatch", by="approvers")
     return Explained(question="an approval", answer="not asked", by=_classes(demanded.demanded_by))
+
+
+def _redacted(policy: ToolPolicy) -> Iterator[Explained]:
+    """Say what nobody is shown: by pointer, and by name."""
+    for question, pointers, by in (
+        ("redacted of its inputs", policy.redact, "redact"), ("redacted of its outputs", policy.redact_outputs, "redact_outputs")
+    ):  # fmt: skip  # questions in a line
+        if pointers:
+            yield Explained(question=question, answer=", ".join(pointer or "all of them" for pointer in pointers), by=by)
+    named = f"nothing: {policy.plain_names}" if policy.plain_names else "every part whose name sounds secret (password, token, cvv, …)"
+    yield Explained(question="redacted by name", answer=named, by="plain_names" if policy.plain_names else "the default")
 
 
 def _limits(policy: ToolPolicy) -> list[tuple[str, float]]:

@@ -127,7 +127,18 @@ _NOT_TEXT: Final = frozenset({"integer", "number", "boolean", "array", "object"}
 
 
 def _editable(reading: Reading) -> list[Field]:
-    """Give one field for each input that stands, as exact JSON; what policy redacts is not offered, and so is not changed."""
-    hidden = {pointer.split("/")[1] for pointer in reading.redact if pointer}
-    standing = reading.standing_inputs
-    return [field(name, line(name), "json", value=written(inner)) for name, inner in standing.items() if name not in hidden]
+    """Give one field for each input that stands, as exact JSON; a redacted part that is left as it is, is kept.
+
+    What policy redacts, and was recorded before it was sealed, is not offered, and so is not changed.
+    """
+    text = reading.value(reading.record.inputs)
+    sealed = {hidden.at.split("/")[1].replace("~1", "/").replace("~0", "~") for hidden in text.hidden if hidden.at} if text else set[str]()
+    hidden = set[str]() if sealed else {pointer.split("/")[1] for pointer in reading.redact if pointer}
+    return [
+        field(name, f"{line(name)}{_KEEPS if name in sealed else ''}", "json", value=written(inner))
+        for name, inner in reading.standing_inputs.items()
+        if name not in hidden
+    ]
+
+
+_KEEPS: Final = " (redacted: what is left as it is, is kept)"

@@ -13,7 +13,7 @@ from toolwitness.policy.consequences import CONSEQUENCES as DEMANDS
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words
 from toolwitness.presentation.reading import OUTPUT_VALUES, Reading, fields, value_ref
-from toolwitness.presentation.times import token
+from toolwitness.presentation.times import TOKEN, token
 from toolwitness.presentation.values import SHOWN_BYTES, Text, items_of, members, scalar, shape
 from toolwitness.presentation.words import RECONCILIATIONS, counted
 
@@ -56,7 +56,7 @@ def _exact(name: str, title: str, text: Text) -> Disclosure:
 
 
 def _absent(reading: Reading, name: str, title: str, said: object) -> Disclosure:
-    text = f"The bytes are {reading.absent(said)}."
+    text = TOKEN.sub(r"\1", f"The bytes are {reading.absent(said)}.")
     return {"id": name, "title": title, "kind": "text", "text": text, "complete": False, "copy": None, "note": text}
 
 

@@ -13,7 +13,7 @@ from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import EXECUTING, TERMINAL, State
 from toolwitness.core.verdicts import Verdict
 from toolwitness.presentation.foreign import line
-from toolwitness.presentation.times import tokens_in
+from toolwitness.presentation.times import token, tokens_in
 from toolwitness.presentation.values import Text, members, read, redacted, scalar
 from toolwitness.presentation.words import EXECUTORS, ROLES
 
@@ -192,7 +192,8 @@ class Reading:
         for recorded in self.events:
             said = fields(recorded)
             if recorded.event.kind == Kind.VALUE_ERASED and said.get("value_ref") == ref:
-                return f"erased by {self.who(said.get('by'))}: {line(said.get('reason') or 'no reason was given')}"
+                who, when = self.who(said.get("by")), token(self.at(recorded))
+                return f"erased {when} by {who}: {line(said.get('reason') or 'no reason was given')}"
         return f"not on this card; kept in the record as value {line(ref)}"
 
 

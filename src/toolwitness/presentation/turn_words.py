@@ -13,6 +13,7 @@ from toolwitness.core.evidence import Kind
 from toolwitness.core.findings import OPENS_RECONCILIATION, Code
 from toolwitness.core.record import Closure, Effect
 from toolwitness.core.states import NO_REASON, TERMINAL, ClosureKind, Owner, Reconciliation, State, Termination
+from toolwitness.core.values import Redacted
 from toolwitness.core.verdicts import Verdict
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words, findings
@@ -266,7 +267,8 @@ def exact_text(reading: Reading, said: object) -> str:
     if raw is not None:
         return raw.decode("utf-8", "backslashreplace")
     absent = reading.absent(said)
-    return f"(The recorded value was {absent}.)" if absent.startswith("erased") else "(The recorded value cannot be read here.)"
+    gone = absent.startswith("erased")
+    return f"(The recorded value was {plain_times(absent)}.)" if gone else "(The recorded value cannot be read here.)"
 
 
 def result_text(reading: Reading) -> str:
@@ -325,8 +327,8 @@ def hidden_texts(reading: Reading) -> frozenset[str]:
     found: set[str] = set()
     for said in (*record.inputs_history, record.inputs, record.executed_inputs, *supplied):
         raw = reading.values.get(value_ref(said))
-        if raw is None:
-            continue
+        if raw is None or isinstance(raw, Redacted):
+            continue  # it came out of its seal without its secrets, and so did whatever repeats them
         parsed = read(raw).parsed
         for pointer in reading.redact:
             steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]

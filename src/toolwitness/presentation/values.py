@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
+from toolwitness.core.values import MARKER, Hidden, Redacted
 from toolwitness.presentation.foreign import line
 
 SHOWN_BYTES: Final = 64 * 1024
 """How much of a value goes onto a card; the whole stays in the record."""
 _READ_LEVELS: Final = 40
 _LISTS_NAMED: Final = 4
+_PLACES_NAMED: Final = 8
 REDACTED: Final = "(not shown, by policy)"
 
 
@@ -39,17 +41,56 @@ class Text:
     parsed: Any = None
     """The JSON value (``Number``, ``Members``, lists, strings, booleans) where the whole text is JSON."""
     is_json: bool = False
+    hidden: tuple[Hidden, ...] = ()
+    """What is secret in it and stands nowhere here."""
+
+
+class Secret:
+    """What a person is shown in the place of a secret part, with what made it secret."""
+
+    __slots__ = ("by",)
+
+    def __init__(self, by: str) -> None:
+        """Say why it is not shown."""
+        self.by = by
+
+    def __str__(self) -> str:
+        """Say it as a person reads it."""
+        return f"(redacted: {self.by})"
 
 
 def read(raw: bytes, *, ref: str = "") -> Text:
     """Read the bytes of a value; what is not UTF-8 is shown byte by byte, and a long value is cut between characters."""
     whole, note = _decode(raw)
     parsed, is_json = _parse(whole)
+    if isinstance(raw, Redacted) and raw.hidden:
+        return _redacted(raw, whole, parsed, note, is_json="yes" if is_json else "no")
     if len(raw) <= SHOWN_BYTES:
         return Text(text=whole, size=len(raw), complete=True, note=note, parsed=parsed, is_json=is_json)
     cut = raw[:SHOWN_BYTES].decode("utf-8", "ignore") if not note else whole[:SHOWN_BYTES]
     more = f"The first {SHOWN_BYTES} of {len(raw)} bytes. The whole is kept in the record" + (f" as value {ref}." if ref else ".")
     return Text(text=cut, size=len(raw), complete=False, note=f"{note} {more}".strip(), parsed=parsed, is_json=is_json)
+
+
+def _redacted(raw: Redacted, whole: str, parsed: Any, note: str, *, is_json: str) -> Text:
+    """Read the copy of a value from which its secret parts were taken; what is missing, and why, is said."""
+    named = [f"{line(hidden.at, cut_at=80) or 'all or part of it'} ({line(hidden.by, cut_at=80)})" for hidden in raw.hidden[:_PLACES_NAMED]]
+    more = f" and {len(raw.hidden) - len(named)} more" if len(raw.hidden) > len(named) else ""
+    said = f"Sealed; not shown: {', '.join(named)}{more}. {note}".strip()
+    seen = _with_secrets(parsed) if is_json == "yes" else parsed
+    text = written(seen) if is_json == "yes" else whole
+    return Text(
+        text=text[:SHOWN_BYTES], size=len(raw), complete=False, note=said, parsed=seen, is_json=is_json == "yes", hidden=raw.hidden
+    )  # fmt: skip  # facts in lines
+
+
+def _with_secrets(parsed: Any) -> Any:
+    """Give a parsed copy with a ``Secret`` wherever one is missing."""
+    if isinstance(parsed, Members):
+        if len(parsed) == 1 and parsed[0][0] == MARKER:
+            return Secret(str(parsed[0][1]))
+        return Members((name, _with_secrets(inner)) for name, inner in parsed)
+    return [_with_secrets(inner) for inner in cast("list[Any]", parsed)] if isinstance(parsed, list) else parsed
 
 
 def _decode(raw: bytes) -> tuple[str, str]:
@@ -76,8 +117,11 @@ def items_of(value: Any) -> tuple[Any, ...]:
 
 
 def redacted(text: Text, pointers: Sequence[str]) -> Text:
-    """Give ``text`` without the values at these JSON Pointers; text in which they cannot be found is not shown at all."""
-    if not pointers:
+    """Give ``text`` without the values at these JSON Pointers; text in which they cannot be found is not shown at all.
+
+    What came out of its seal already without its secrets is left as it is.
+    """
+    if not pointers or text.hidden:
         return text
     if not text.is_json:
         hidden = "Policy redacts parts of this value; it is not JSON, so that none of it is shown."
@@ -150,8 +194,8 @@ def shape(text: Text) -> str:
 
 def scalar(value: Any, *, cut_at: int = 300) -> str:
     """Write a parsed or plain JSON value in one line for a person; text without quotes, everything nested as JSON."""
-    if isinstance(value, str):
-        return line(value, cut_at=cut_at)
+    if isinstance(value, str | Secret):
+        return line(str(value), cut_at=cut_at)
     return line(written(value), cut_at=cut_at)
 
 
@@ -159,6 +203,8 @@ def written(value: Any, *, depth: int = 0) -> str:
     """Write a parsed or plain JSON value as JSON text, numbers digit for digit; what lies deeper than a person reads is named."""
     if isinstance(value, Number):
         return str(value)
+    if isinstance(value, Secret):
+        return json.dumps({MARKER: value.by}, ensure_ascii=False)
     if value is None or isinstance(value, str | bool | int):
         return json.dumps(value, ensure_ascii=False)
     if depth > _READ_LEVELS:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.verdicts import Actor
-from toolwitness.service import again, answer, cancel, close, exchange, inputs, reconcile, submit, waive_child
+from toolwitness.service import again, answer, cancel, close, erase, exchange, inputs, reconcile, submit, waive_child
 from toolwitness.service.together import MOST
 from toolwitness.service.workplace import Receipt, Workplace, read
 
@@ -64,6 +64,11 @@ async def _reconcile(place: Workplace, invocation_id: str, actor: Actor, body: A
     return await reconcile.reconcile(place, invocation_id, actor=actor, **fields)
 
 
+async def _erase(place: Workplace, invocation_id: str, actor: Actor, body: ActionBody) -> Receipt:
+    said = str(body.fields.get("which") or "all")
+    return await erase.erase(place, invocation_id, actor=actor, which=said, reason=_said(body)["reason"])
+
+
 async def _waive(place: Workplace, invocation_id: str, actor: Actor, body: ActionBody) -> Receipt:
     record = (await read(place, invocation_id)).record
     waived = await waive_child.waive_child(place, record.task_id, invocation_id, actor=actor, **_said(body))
@@ -91,6 +96,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "request_approval_again": lambda p, i, a, b: again.request_approval_again(p, i, actor=a, **_said(b)),
     "reconcile": _reconcile,
     "waive_child": _waive,
+    "erase": _erase,
 }
 """Every action that the API takes, by the name that controls carry."""
 

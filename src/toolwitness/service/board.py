@@ -231,6 +231,9 @@ class Board:
     async def _read_values(self, events: Sequence[Recorded]) -> dict[str, bytes]:
         """Give the values that a card about these events reads; small ones are kept."""
         found: dict[str, bytes] = {}
+        for recorded in events:
+            if recorded.event.kind == Kind.VALUE_ERASED:
+                self._values.pop(str(recorded.event.data.get("value_ref")), None)
         for ref in needed_values(events):
             value = self._values.get(ref)
             if value is None:

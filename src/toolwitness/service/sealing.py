@@ -76,6 +76,14 @@ def rules_for(policy: ToolPolicy, kind: str, name: str, known: tuple[str, ...] =
     return Rules(pointers=pointers, names="no" if policy.plain_names else "yes", known=known)
 
 
+def as_shown(raw: bytes, policy: ToolPolicy) -> bytes:
+    """Give inputs for a document; where policy redacts them and they were recorded before they were sealed, without what is redacted."""
+    if isinstance(raw, Redacted) or not policy.redact:
+        return raw
+    found = redact(raw, rules_for(policy, Kind.PROPOSED, "inputs"))
+    return raw if found is None else Redacted(found.shown.encode("utf-8", "surrogatepass"), found.hidden)
+
+
 def _is_item(steps: Sequence[str]) -> bool:
     return len(steps) > 1 and (steps[1] == "*" or steps[1].isdecimal())
 

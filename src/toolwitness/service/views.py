@@ -22,6 +22,7 @@ from toolwitness.presentation.reading import needed_values
 from toolwitness.service.board import complete, tenant_of
 from toolwitness.service.boards import Boards, no_invocation, no_task
 from toolwitness.service.register import is_register
+from toolwitness.service.sealing import as_shown
 from toolwitness.service.workplace import Workplace
 
 Document = dict[str, Any]
@@ -101,7 +102,9 @@ async def document(place: Workplace, invocation_id: str, actor: Actor) -> Docume
 async def _document(place: Workplace, view: TaskView, record: InvocationRecord, actor: Actor) -> Document:
     policy = await place.policy_of(record)
     recorded = await place.ledger.read(invocation_id=record.id)
-    values = {} if policy.redact else await _values(place, recorded)
+    values = await _values(place, recorded)
+    if (standing := str((record.inputs or {}).get("ref"))) in values:
+        values[standing] = as_shown(values[standing], policy)
     controls = controls_for(place, view, record, policy, actor, authority=await place.authority_in(record.tenant))
     return build_invocation_document(record, values=values, verdicts=controls, blocked=blocked_by(record, view.task, view.records))
 

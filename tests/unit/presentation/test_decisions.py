@@ -69,8 +69,8 @@ def test_inputs_that_are_gone_are_not_passed_over() -> None:
     assert facts_of(scene.card())["Inputs"] == f"not on this card; kept in the record as value {ref}"
     scene.says("value.erased", 2, value_ref=ref, by="ann", reason="asked to forget")
     card = scene.card(viewer="ann")
-    assert facts_of(card)["Inputs"] == "erased by you: asked to forget"
-    assert disclosure(card, "inputs")["text"] == "The bytes are erased by you: asked to forget."
+    assert facts_of(card)["Inputs"] == "erased ⟦2026-11-30T12:00:02.000Z⟧ by you: asked to forget"
+    assert disclosure(card, "inputs")["text"] == "The bytes are erased 2026-11-30T12:00:02.000Z by you: asked to forget."
 
 
 def test_who_may_answer_falls_back_to_the_authority() -> None:

@@ -266,7 +266,7 @@ def test_a_result_that_is_empty_kept_elsewhere_or_erased_is_said_to_be() -> None
     del erased.values[ref]
     assert text(erased) == "(The recorded value cannot be read here.)"
     erased.says("value.erased", 9, value_ref=ref, by="ann", reason="asked to")
-    assert text(erased) == "(The recorded value was erased by ann: asked to.)"
+    assert text(erased) == "(The recorded value was erased 2026-11-30T12:00:09.000Z by ann: asked to.)"
 
 
 def test_the_text_of_an_exception_is_never_told() -> None:
