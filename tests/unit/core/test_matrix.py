@@ -130,6 +130,11 @@ def test_a_state_is_entered_as_expected_only_by_the_evidence_of_the_matrix() -> 
     assert actual == expected
 
 
+def test_every_row_leads_to_the_state_that_the_matrix_lets_its_evidence_enter_whatever_its_basis() -> None:
+    entered = {(line["entry_evidence"], line["state"]) for line in MATRIX}
+    assert [row.name for row in ROWS if (row.kind.value, row.next.value) not in entered] == []
+
+
 def test_every_edge_of_the_matrix_is_an_expected_row_and_every_expected_row_an_edge_of_the_matrix() -> None:
     assert edges(Basis.EXPECTED) == matrix_edges()
 
