@@ -43,6 +43,8 @@ def told_again(call: Any, record: InvocationRecord, tool: BaseTool | None, value
     if record.state is State.FAILED:
         return _message(call, f"The call has failed, and is not run again: {failure}", status="error", kind="error", record=record)
     closure = record.closure
+    if closure is not None and record.starts:
+        return stopped(call, record, f"{closure.reason}, after it had started")
     if closure is not None:
         return not_made(call, record, f"{closure.kind} by {closure.initiator}: {closure.reason}")
     if record.state is State.EXPIRED:
