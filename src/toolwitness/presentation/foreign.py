@@ -53,8 +53,36 @@ def line(text: object, *, cut_at: int = CUT_AT) -> str:
     """
     shown = visible(str(text)).replace("\n", "↵").replace("\t", "⇥")
     if len(shown) > cut_at:
-        shown = f"{shown[:cut_at]}… ({len(shown) - cut_at} more characters)"
+        end = boundary(shown, cut_at)
+        shown = f"{shown[:end]}… ({len(shown) - end} more characters)"
     return isolate(shown)
+
+
+def boundary(text: str, at: int) -> int:
+    """Give the last place up to ``at`` where ``text`` can be cut: never before a mark that belongs to a letter, nor inside a joined sign.
+
+    Where nothing but one such sign stands before ``at``, nothing of it is shown.
+    """
+    while 0 < at < len(text) and (_joined(text[at]) or text[at - 1] == _JOINER or _inside_a_flag(text, at)):
+        at -= 1
+    return at
+
+
+_JOINER: Final = "\u200d"
+
+
+def _joined(character: str) -> bool:
+    """Tell whether a character belongs to the one before it: a combining mark, a joiner, a selector, a skin tone."""
+    return character == _JOINER or unicodedata.category(character).startswith("M") or "\U0001f3fb" <= character <= "\U0001f3ff"
+
+
+def _inside_a_flag(text: str, at: int) -> bool:
+    """Tell whether ``at`` lies between the two letters of a flag."""
+    before = len(text[:at]) - len(text[:at].rstrip(_FLAG_LETTERS))
+    return before % 2 == 1 and text[at] in _FLAG_LETTERS
+
+
+_FLAG_LETTERS: Final = "".join(chr(letter) for letter in range(0x1F1E6, 0x1F200))
 
 
 def isolate(text: str) -> str:

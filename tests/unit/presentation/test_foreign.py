@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwitness.presentation.foreign import CUT_AT, disarmed, isolate, line, visible
+from toolwitness.presentation.foreign import CUT_AT, boundary, disarmed, isolate, line, visible
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,27 @@ def test_right_to_left_text_reorders_no_neighbour() -> None:
 
 def test_our_own_isolates_and_times_are_left_alone_when_a_card_is_drawn() -> None:
     assert disarmed("by \u2068שלום\u2069 ⟦2026-11-30T12:00:00Z⟧\x1b") == "by \u2068שלום\u2069 ⟦2026-11-30T12:00:00Z⟧⟨U+001B⟩"
+
+
+@pytest.mark.parametrize("at", range(1, 40))
+def test_a_cut_never_parts_what_a_reader_sees_as_one_sign(at: int) -> None:
+    signs = [
+        "a",
+        "b",
+        "\U0001f469\u200d\U0001f4bb",
+        "\U0001f525",
+        "e\u0301",
+        "\U0001f1e9\U0001f1ea",
+        "\U0001f1eb\U0001f1f7",
+        "\U0001f44d\U0001f3fd",
+        "\u270b\ufe0f",
+        "z",
+    ]
+    text = "".join(signs)
+    whole = {sum(len(sign) for sign in signs[:count]) for count in range(len(signs) + 1)}
+
+    end = boundary(text, at)
+
+    assert end in whole or end == at > len(text)
+    assert end <= at
+    assert at >= len(text) or line(text, cut_at=at) == visible(text[:end]) + f"… ({len(visible(text)) - end} more characters)"
