@@ -231,7 +231,9 @@ def _in_time(case: _Case) -> str:
 def _same_inputs(case: _Case) -> str:
     if not case.approving:
         return ""
-    bound, now = case.asked.data.get("inputs_digest"), (case.record.inputs or {}).get("digest")
+    # A framework that asks binds its question to no digest: it asked about the inputs that were proposed.
+    bound = case.asked.data.get("inputs_digest") or (case.record.proposal.get("inputs") or {}).get("digest")
+    now = (case.record.inputs or {}).get("digest")
     if case.inputs_digest and case.inputs_digest != bound:
         return "the inputs that were in view are not the ones asked about"
     return "" if bound == now else "the inputs have changed since it was asked"

@@ -195,6 +195,19 @@ def test_an_answer_that_does_not_fit_is_refused_by_name(
         assert verdict.reason
 
 
+def unbound(proposed: str) -> InvocationRecord:
+    made = with_request(inputs_digest=None)
+    made.proposal = {**made.proposal, "inputs": {"digest": proposed}}
+    return made
+
+
+def test_a_framework_that_binds_its_question_to_no_digest_asked_about_the_inputs_that_were_proposed() -> None:
+    assert judged(unbound(DIGEST)).allowed
+    assert judged(unbound(DIGEST), inputs_digest=DIGEST).allowed
+    assert judged(unbound("sha256:bbbb")).rule == "inputs"
+    assert judged(unbound(DIGEST), inputs_digest="sha256:bbbb").rule == "inputs"
+
+
 def test_every_rule_has_a_case() -> None:
     from toolwitness.policy.approvals import _RULES  # noqa: PLC0415 - the table itself is what is counted
 
