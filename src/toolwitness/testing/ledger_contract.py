@@ -8,60 +8,19 @@ Subclass ``LedgerContract`` in a test module, give it ``open_ledger``, and let p
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
 from toolwitness.core.errors import Conflict, InvalidInput, OnceKeyTaken
-from toolwitness.core.evidence import Event, Kind
+from toolwitness.core.evidence import Kind
 from toolwitness.core.invocation import fold, judge
 from toolwitness.core.states import Owner, State
 from toolwitness.core.verdicts import Verdict
-from toolwitness.ports import Draft, Ledger, Listener, Recorded, TaskView
-
-SOURCE = "contract:runtime"
-
-
-class OpenLedger(Ledger, Protocol):
-    """A ledger, and what the suite looks at besides the port."""
-
-    duplicates: int
-
-    def add_listener(self, listener: Listener) -> Any:
-        """Call ``listener`` with each batch recorded from now on."""
-        ...
-
-
-def said(
-    kind: str, event_id: str, *, task: str = "task_1", about: str | None = "inv_1", owner: Owner = Owner.RUNTIME,
-    values: Mapping[str, bytes] | None = None, **fields: Any,
-) -> Draft:  # fmt: skip  # a signature in two lines
-    """Make a draft; ``fields`` are those of ``Event``."""
-    fields.setdefault("source", SOURCE)
-    return Draft(event=Event(kind=kind, id=event_id, task_id=task, invocation_id=about, owner=owner, **fields), values=values or {})
-
-
-def opened(event_id: str = "opened", *, task: str = "task_1", **fields: Any) -> Draft:
-    """Make the draft that opens a task."""
-    return said(Kind.TASK_OPENED, event_id, task=task, about=None, data={"purpose": "to see"}, **fields)
-
-
-def proposed(event_id: str = "proposed", *, inputs: bytes = b'{"city":"Bergen"}', **fields: Any) -> Draft:
-    """Make the draft of a proposal whose inputs are ``inputs``."""
-    return said(
-        Kind.PROPOSED,
-        event_id,
-        values={"inputs": inputs},
-        data={"tool": "search", "source_request": "msg_1", "proposer": "model"},
-        **fields,
-    )
-
-
-def output(order: int, event_id: str = "", **fields: Any) -> Draft:
-    """Make the draft of one chunk of output."""
-    return said(Kind.OUTPUT, event_id or f"output-{order}", data={"order": order}, **fields)
+from toolwitness.ports import Draft, Recorded, TaskView
+from toolwitness.testing.ledger_values import OpenLedger, ValuesContract, opened, output, proposed, said
 
 
 async def first_batches(follower: AsyncIterator[Sequence[Recorded]], *, until: int) -> list[int]:
@@ -74,7 +33,7 @@ async def first_batches(follower: AsyncIterator[Sequence[Recorded]], *, until: i
     return positions
 
 
-class LedgerContract:
+class LedgerContract(ValuesContract):
     """What every ledger promises (``ports.Ledger``, design rules R2, R6 and R12)."""
 
     async def open_ledger(self) -> OpenLedger:
@@ -268,33 +227,6 @@ class LedgerContract:
         """An append is about one task."""
         with pytest.raises(InvalidInput):
             await ledger.append("task_2", [output(0)])
-
-    @pytest.mark.parametrize("content", [b"", b"\xff\x00\xfe", b'{"n":12345678901234567890}', b'"\\ud800"', b"x" * 100_000])
-    async def test_a_value_is_kept_byte_by_byte(self, ledger: OpenLedger, content: bytes) -> None:
-        """Whatever the bytes are; the event holds reference, digest, length and, where it is not JSON, the media type."""
-        draft = Draft(event=proposed().event, values={"inputs": content}, media_types={"inputs": "text/plain"})
-        recorded = (await ledger.append("task_1", [draft]))[0]
-        standing = recorded.event.data["inputs"]
-        assert (await ledger.value(standing["ref"]), standing["bytes"], standing["media"]) == (content, len(content), "text/plain")
-        assert (len(standing["digest"]), standing["ref"][:4], len(standing["ref"])) == (64, "val_", 36)
-
-    async def test_the_same_value_twice_has_two_digests(self, ledger: OpenLedger) -> None:
-        """Digests are salted, so that an erased value cannot be guessed from them."""
-        first, second = await ledger.append("task_1", [proposed(), proposed("other")])
-        assert first.event.data["inputs"]["digest"] != second.event.data["inputs"]["digest"]
-
-    async def test_the_raw_event_is_cited(self, ledger: OpenLedger) -> None:
-        """The value called ``raw`` is the source's own event."""
-        recorded = (await ledger.append("task_1", [Draft(event=output(0).event, values={"raw": b"data: {}"})]))[0]
-        assert await ledger.value(recorded.event.raw_ref) == b"data: {}"
-
-    async def test_a_reference_to_an_earlier_value_is_kept(self, ledger: OpenLedger) -> None:
-        """Data that already holds a reference brings no bytes of its own."""
-        inputs = (await ledger.append("task_1", [proposed()]))[0].event.data["inputs"]
-        started = said(Kind.STARTED, "started", data={"attempt": 1, "executor": "w", "inputs": inputs})
-        assert (await ledger.append("task_1", [started]))[0].event.data["inputs"] == inputs
-        assert await ledger.value("val_" + "0" * 32) is None
-        assert await ledger.value("anything") is None
 
     async def test_reading_selects_by_place_task_and_invocation(self, ledger: OpenLedger) -> None:
         """Every selection is in order of position."""
