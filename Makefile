@@ -33,14 +33,14 @@ demo: $(STAMPS)/run $(BUNDLE) ## Open a live page where an agent's tool calls ru
 	@exec $(BIN)/toolwitness demo $(ARGS)
 
 .PHONY: test
-test: $(STAMPS)/dev $(BUNDLE) chromium ## Run every test: the elements' own, then Python's, the browser's included
+test: $(STAMPS)/dev $(BUNDLE) tests/node/node_modules/.stamp chromium ## Run every test: the elements' own, then Python's, the browser's included
 	$(call say,the elements’ own tests)
 	@cd web && npm test --silent
 	$(call say,Python’s tests (ARGS=… is passed on to pytest))
 	@$(BIN)/python -m pytest --nothing-left-out --cov --cov-report=term $(ARGS)
 
 .PHONY: coverage
-coverage: $(STAMPS)/dev $(BUNDLE) chromium ## Run Python's tests and ask that the rooms that decide are covered whole, branches included
+coverage: $(STAMPS)/dev $(BUNDLE) tests/node/node_modules/.stamp chromium ## Run Python's tests and ask that the rooms that decide are covered whole, branches included
 	@$(BIN)/python -m pytest -q --cov --cov-report= $(ARGS)
 	@$(BIN)/coverage report --fail-under=100 --include='src/toolwitness/core/*,src/toolwitness/contract/*,src/toolwitness/policy/*,src/toolwitness/presentation/*'
 
@@ -97,7 +97,7 @@ lock: $(STAMPS)/dev ## Write the requirements locks anew from pyproject.toml
 
 .PHONY: clean
 clean: ## Remove the environment and everything built
-	rm -rf $(VENV) $(STATIC) web/node_modules build dist site htmlcov .coverage .coverage.* \
+	rm -rf $(VENV) $(STATIC) web/node_modules tests/node/node_modules build dist site htmlcov .coverage .coverage.* \
 	  .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 
 # ── set-up ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -129,6 +129,12 @@ web/node_modules/.stamp: web/package.json $(wildcard web/package-lock.json)
 	  exit 1; }
 	$(call say,installing what builds the elements)
 	@cd web && if [ -f package-lock.json ]; then npm ci --silent --no-audit --no-fund; else npm install --silent --no-audit --no-fund; fi
+	@touch $@
+
+# The front-end packages whose wires are read: tests compare our tables with their vocabulary. Only asked, never shipped.
+tests/node/node_modules/.stamp: tests/node/package.json tests/node/package-lock.json
+	$(call say,installing the front-end packages that the tests ask)
+	@cd tests/node && npm ci --silent --no-audit --no-fund
 	@touch $@
 
 $(BUNDLE): web/node_modules/.stamp $(WEB_SOURCES)

@@ -15,7 +15,7 @@ _END_MARK: Final = b"[DONE]"
 
 
 def chunks_in(name: str, content: bytes) -> Iterator[bytes]:
-    """Give the chunks of a file called ``name``, in order; empty lines of JSON lines included, so that lines can be counted.
+    """Give the chunks of a file called ``name``, in order; of JSON lines every line, so that lines can be counted.
 
     Raises:
         InvalidInput: a frame of an event stream is too long to be one.
@@ -47,7 +47,8 @@ def _data_of(frame: SseFrame) -> bytes:
 
 
 def _data_stream(content: bytes) -> Iterator[bytes]:
-    """Give each line as an object of its code and its value. Lines end with LF alone."""
+    """Give each line as an object of its code and its value. Lines end with LF alone; empty ones keep a connection open."""
     for line in content.split(b"\n"):
         found = _DATA_LINE.match(line.removesuffix(b"\r"))
-        yield b'{"code": "%s", "value": %s}' % (found[1], found[2]) if found else line
+        if line.strip():
+            yield b'{"code": "%s", "value": %s}' % (found[1], found[2]) if found else line

@@ -72,6 +72,17 @@ class Emitter:
                 for move in held:
                     yield self._framed(move)
 
+    async def watch(self, *, thread_id: str, run_id: str) -> AsyncIterator[bytes]:
+        """Give a run that calls no model and only tells how the calls of the task go on, until every one has ended."""
+
+        async def run() -> AsyncIterator[Event]:
+            yield {"type": _FIRST, "threadId": thread_id, "runId": run_id}
+            await self._moves.settled()
+            yield {"type": "RUN_FINISHED", "threadId": thread_id, "runId": run_id}
+
+        async for frame in self.beside(run()):
+            yield frame
+
     async def _with_metadata(self, kind: str, event: Event) -> Event:
         """Put the record of the call that a result answers, or of every call at the end of a run, into the event's open metadata."""
         found: Any = None

@@ -5,7 +5,7 @@ is over and no snapshot of the messages has said otherwise, and never where it r
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from toolwitness.adapters.ag_ui.interrupts import ACTOR, Interrupts, entries_of
@@ -48,6 +48,8 @@ class Reader(CaptureReader):
         self._chunked = ""
         """The call that chunks are about."""
         self._answers: list[_Answer] = []
+        self._running = False
+        """Whether a run was seen to begin and not to end."""
         self.interrupts = Interrupts(self.calls, self.note)
         self._handlers: dict[str, Handler] = {
             "RUN_STARTED": self._run_started,
@@ -98,7 +100,13 @@ class Reader(CaptureReader):
         """Leave aside how a driver went on: the stream has its own end."""
 
     def end(self) -> None:
-        """End the stream. What was still being written is kept as it is; an end of a stream is no end of a call."""
+        """End the stream. What was still being written is kept as it is; an end of a stream is no end of a call.
+
+        Where a run was seen to begin and not to end, a snapshot may have been on its way: its answers are not believed.
+        """
+        if self._running:
+            cut = "it was answered, and the stream ended before its run: a snapshot could still have said that the answer was an error"
+            self._answers = [replace(answer, doubt=answer.doubt or cut) for answer in self._answers]
         self._settle_run("end")
 
     # ── the run ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -107,6 +115,7 @@ class Reader(CaptureReader):
         self._settle_run(word)
         self.calls.running = self.calls.running and not self.calls.all
         self.calls.begin_run()
+        self._running = True
         self.calls.run_id = text(event.get("runId")) or None
         given = members(event.get("input"))
         if given:
@@ -121,6 +130,7 @@ class Reader(CaptureReader):
 
     def _run_finished(self, word: str, event: Event) -> None:
         self._settle_run(word)
+        self._running = False
         outcome = members(event.get("outcome"))
         kind = text(outcome.get("type")) or "success"
         if kind == "interrupt":
@@ -148,6 +158,7 @@ class Reader(CaptureReader):
 
     def _run_error(self, word: str, event: Event) -> None:
         self._settle_run(word)
+        self._running = False
         aborted = text(event.get("code")) == "abort"
         if any(call.run == self.calls.run and call.ended for call in self.calls.all):
             self.note(word, "the run ended by an error after calls of it had ended: what they did stands")
@@ -174,6 +185,9 @@ class Reader(CaptureReader):
             self.note(word, "it names no call")
             return
         if key in self._writing:
+            if not self._writing[key].text:
+                self.note(word, f"{key} has just begun: the same word again")
+                return
             self.note(word, f"{key} is being written already: what was written is a call of its own")
             self._announce(word, key)
         self.calls.begin_run()

@@ -43,11 +43,11 @@ class Emitter:
         self._moves = Moves(desk, task_id, actor=actor)
         self._sent: dict[str, int] = {}
 
-    async def beside(self, chunks: AsyncIterable[Chunk | bytes], *, settle_seconds: float = 0.0) -> AsyncIterator[bytes]:
+    async def beside(self, chunks: AsyncIterable[Chunk | bytes | str], *, settle_seconds: float = 0.0) -> AsyncIterator[bytes]:
         """Give a framework's own stream unchanged, with our parts between its chunks.
 
-        ``chunks`` are objects, or whole frames as bytes; a ``[DONE]`` mark among them is kept for the end. ``settle_seconds`` keeps the
-        stream open that long after the framework's end, for calls that outlive their run.
+        ``chunks`` are objects, or whole frames as they go out; a ``[DONE]`` mark among them is kept for the end. ``settle_seconds`` keeps
+        the stream open that long after the framework's end, for calls that outlive their run.
         """
         async for one in beside(_without_done(chunks), self._moves.follow(), last=self._last, settle_seconds=settle_seconds):
             if isinstance(one, Move):
@@ -56,8 +56,21 @@ class Emitter:
                 yield one if isinstance(one, bytes) else encode_sse(encode(dict(one)))
         yield _DONE
 
+    async def watch(self) -> AsyncIterator[bytes]:
+        """Give our parts alone, until every call of the task has ended: for a client that stopped its stream, or comes back to one.
+
+        The client's ``resumeStream`` goes on with the message that it has, and updates the parts in place.
+        """
+        yield encode_sse(encode({"type": "start"}))
+        async for one in beside(_until(self._moves.settled()), self._moves.follow(), last=self._last):
+            yield self._framed(one) if isinstance(one, Move) else encode_sse(encode(dict(one)))
+        yield encode_sse(encode({"type": "finish"}))
+        yield _DONE
+
     async def stream(self, run: Awaitable[Any], *, message_id: str, settle_seconds: float = 0.0) -> AsyncIterator[bytes]:
         """Give a whole message for a desk that has no framework: native parts as far as they are true, and ours, until ``run`` has ended.
+
+        The run is cancelled where the client goes away; shield it to let it go on.
 
         Raises:
             Exception: whatever ``run`` raises, after an ``error`` chunk that names no detail of it.
@@ -82,10 +95,11 @@ class Emitter:
         return [move for move in await self._moves.standing() if self._sent.get(move.record.id) != move.record.version]
 
 
-async def _without_done(chunks: AsyncIterable[Chunk | bytes]) -> AsyncIterator[Chunk | bytes]:
+async def _without_done(chunks: AsyncIterable[Chunk | bytes | str]) -> AsyncIterator[Chunk | bytes]:
     async for chunk in chunks:
-        if not isinstance(chunk, bytes) or chunk.strip() != _DONE.strip():
-            yield chunk
+        whole = chunk.encode() if isinstance(chunk, str) else chunk
+        if whole != _DONE:
+            yield whole
 
 
 async def _until(run: Awaitable[Any]) -> AsyncIterator[Chunk]:

@@ -118,8 +118,11 @@ class Reader(CaptureReader):
             self.note(f"{word} {kind}", "the table does not have this part")
 
     def _begin(self, word: str, key: str, value: Value) -> None:
-        """Begin a call: another one, where its id or its place was used before."""
+        """Begin a call: another one, where its id or its place was used before and something was written."""
         if key in self._writing:
+            if not self._writing[key].text:
+                self.note(word, f"{key} has just begun: the same word again")
+                return
             self._propose(word, key)
         self._proposed.pop(key, None)
         self.calls.begin_run()

@@ -45,7 +45,7 @@ def _ended(call: str, value: Row, number: int) -> Iterator[Expectation]:
         return
     elif value.get("isError") is True:
         yield Expectation(call, "failed", lambda claims: bool(claims.told("execution.failed")), number)
-    elif not re.search(r'"(status|state|outcome|error)": *"(failed|error|denied|rejected)|"isError": true', content):
+    elif not re.search(r'"(status|state|outcome)": *"(failed|error|denied|rejected)|"isError": true|"error":', content):
         yield Expectation(call, "succeeded", lambda claims: bool(claims.told("execution.succeeded")), number)
 
 
