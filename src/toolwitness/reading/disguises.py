@@ -14,7 +14,8 @@ _STATUS_NAMES: Final = ("status", "state", "outcome", "kind", "type", "result")
 _FLAGS: Final = ("cancelled", "canceled", "aborted", "isCancelled", "isCanceled", "is_cancelled", "isAborted", "interrupted")
 _TEXT: Final = re.compile(
     r"^\W*(?:(?:Error|Exception)?:?\s*)?(?:[\w.]*\.)?(?:"
-    r"AbortError\b|CancelledError\b|Cancel(?:l)?ed(?:Exception)?\b|RunCancelled\b|OperationCancel(?:l)?edException\b"
+    r"AbortError\b|CancelledError\b|RunCancelled\b|OperationCancel(?:l)?edException\b"
+    r"|Cancel(?:l)?ed(?:Exception)?(?=\s*(?:$|[^\w\s])|\s+(?:by|due|because|on|after|before)\b)"
     r"|(?:the|this|your|a)?\s*(?:tool|call|operation|request|run|task|action|execution|it)(?:[\w' ]{0,30}?)\b(?:was|is|has been|were)?\s*"
     r"(?:cancel(?:l)?ed|aborted|interrupted|stopped by)\b"
     r")",
@@ -116,7 +117,8 @@ _ERROR_TEXT: Final = re.compile(
 )
 _REFUSAL_TEXT: Final = re.compile(
     r"^\W*(?:(?:the )?(?:user|human|person|reviewer|operator|approver)\s+(?:has\s+)?(?:denied|rejected|declined|refused|disapproved)\b"
-    r"|(?:approval|permission|request|call|tool call|execution)\s+(?:was\s+|has been\s+)?(?:denied|rejected|declined|refused)\b"
+    r"|(?:(?:the|your|this)\s+)?(?:approval|permission|request|call|tool call|execution)\s+"
+    r"(?:was\s+|has been\s+)?(?:denied|rejected|declined|refused)\b"
     r"|(?:denied|rejected|declined|refused)\s+by\b)",
     re.IGNORECASE,
 )
