@@ -30,6 +30,7 @@ _SHORTEST: Final = 3
 _SHORT: Final = 6
 """A secret shorter than this is looked for as a whole word only."""
 _DEEPEST: Final = 200
+_MARKS: Final = f'{{"{MARKER}":'
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
 _DECODER: Final = JSONDecoder(strict=False)
 
@@ -80,7 +81,7 @@ def redact(raw: bytes, rules: Rules) -> Redaction | None:
     if not found.hidden:
         return None
     shown = found.written()
-    if _repeats(shown, found.secrets):  # a spelling that was not thought of must not be shown
+    if _repeats(found.left(), found.secrets):  # a spelling that was not thought of must not be shown
         return _whole(UNREADABLE, found.secrets)
     return Redaction(shown=shown, hidden=tuple(found.hidden), secrets=tuple(dict.fromkeys(found.secrets)))
 
@@ -140,9 +141,16 @@ class _Reading:
 
     def written(self) -> str:
         """Write the text with everything replaced."""
+        return self._with(self.edits)
+
+    def left(self) -> str:
+        """Write what is left of the text, without the words that are ours."""
+        return self._with([(start, end, "0" if instead.startswith(_MARKS) else instead) for start, end, instead in self.edits])
+
+    def _with(self, edits: Sequence[tuple[int, int, str]]) -> str:
         parts: list[str] = []
         at = 0
-        for start, end, instead in sorted(self.edits):
+        for start, end, instead in sorted(edits):
             parts += [self.text[at:start], instead]
             at = end
         return "".join([*parts, self.text[at:]])

@@ -53,6 +53,14 @@ class _Call:
     met: str = "no"
 
 
+class _NotMetError(Exception):
+    """A decision is about calls of which this process does not know yet what in them is secret."""
+
+    def __init__(self, calls: set[str]) -> None:
+        super().__init__("not met")
+        self.calls = calls
+
+
 async def open_value(ledger: Ledger, ref: str) -> bytes | None:
     """Give the exact bytes of a value, opening its seal; ``None`` where it was erased or never was.
 
@@ -118,8 +126,34 @@ class SealedLedger:
         return self._forgotten(await self.beneath.append(task_id, sealed, expected_sequence=expected_sequence))
 
     async def decide(self, task_id: str, deciding: Deciding) -> Sequence[Recorded]:
-        """Append what ``deciding`` makes, with secrets sealed; see ``Ledger.decide``."""
-        return self._forgotten(await self.beneath.decide(task_id, lambda view: [self._sealed(draft, view) for draft in deciding(view)]))
+        """Append what ``deciding`` makes, with secrets sealed; see ``Ledger.decide``.
+
+        A call that this process has not met is met first, out of turn: then nothing is written, and it decides anew.
+        """
+        met: set[str] = set()
+
+        def sealing(view: TaskView) -> Sequence[Draft]:
+            drafts = deciding(view)
+            strangers = {draft.event.invocation_id or "" for draft in drafts if self._is_stranger(draft, view)} - met
+            if strangers:
+                raise _NotMetError(strangers)
+            return [self._sealed(draft, view) for draft in drafts]
+
+        while True:
+            try:
+                return self._forgotten(await self.beneath.decide(task_id, sealing))
+            except _NotMetError as unknown:
+                for invocation_id in unknown.calls:
+                    await self._meet(invocation_id)
+                met |= unknown.calls
+
+    def _is_stranger(self, draft: Draft, view: TaskView) -> bool:
+        """Tell whether a draft is about a call that is on record and was not proposed, or read, by this process."""
+        subject = draft.event.invocation_id
+        if subject is None or subject not in view.shared:
+            return False
+        known = self._calls.get(subject)
+        return known is None or known.met == "no"
 
     def _sealed(self, draft: Draft, view: TaskView | None) -> Draft:
         """Give a draft whose values are sealed where they hold secrets, and whose own fields repeat none."""
