@@ -266,10 +266,61 @@ async def test_a_word_whose_fields_are_missing_or_strange_breaks_nothing(kind: s
     assert result.wrong == []
 
 
+TOOLS = {
+    "read_note": {"consequence": ["read-only"], "eligible": ["u1"]},
+    "erase_note": {"consequence": ["destructive"], "eligible": ["u9"]},
+}
+
+
+@pytest.mark.parametrize("shape", ["flat", "edited_action"])
+async def test_an_edit_into_another_tool_is_another_call_under_that_tools_own_policy(shape: str) -> None:
+    other = {"name": "erase_note", "args": {"name": "a"}}
+    edit = {"edited_action": other} if shape == "edited_action" else {"tool": other["name"], "args": other["args"]}
+    await holds(story(told(
+        proposed("i1", tool="read_note", args={"name": "a"}, consequence=["read-only"]),
+        asked("i1", "ap1", authority={"eligible": ["u1"]}),
+        ("user", "decision", {"i": "i1", "kind": "edit", "approval": "ap1", "actor": "u1", **edit}),
+        ("user", "decision", {"i": "i1", "kind": "approve", "approval": "ap1", "actor": "u1"}),
+        ("orchestrator", "dispatch.requested", {"i": "i1", "claims_approval": "ap1"}),
+    ), {
+        "states": {"i1#1": "awaiting_approval"}, "decisions": {"3": "accepted", "4": "rejected:unknown-approval"},
+        "dispatch": {"5": "refuse:new-tool-needs-its-own-approval"}, "reclassified": {"i1#1": ["destructive"]},
+        "controls": {"i1#1": {"for": {"u1": ["inspect", "withdraw"], "u9": ["inspect", "approve", "deny", "withdraw"]}}},
+        "flags": ["i1#1:edited-to-other-tool"], "inputs": {"i1#1": {"name": "a"}},
+        "must_not_show": ["i1 succeeded", "i1 queued"],
+    }, policy=TOOLS))  # fmt: skip  # a story in lines
+
+
+async def test_an_answer_in_the_tools_place_closes_the_call_and_is_no_success_of_the_tool() -> None:
+    await holds(story(told(
+        proposed("i2", tool="read_note", args={"name": "b"}, consequence=["read-only"]),
+        asked("i2", "ap2", authority={"eligible": ["u1"]}),
+        ("user", "decision", {"i": "i2", "kind": "respond", "approval": "ap2", "actor": "u7", "message": "it is empty"}),
+        ("user", "decision", {"i": "i2", "kind": "respond", "approval": "ap2", "actor": "u1", "message": "I looked: it is empty"}),
+        ("user", "decision", {"i": "i2", "kind": "approve", "approval": "ap2", "actor": "u1"}),
+        ("orchestrator", "dispatch.requested", {"i": "i2"}),
+    ), {
+        "states": {"i2#1": "cancelled"},
+        "decisions": {"3": "rejected:not-eligible", "4": "accepted", "5": "rejected:already-used"},
+        "dispatch": {"6": "refuse:already-terminal"},
+        "closure": {"i2#1": {"kind": "answered-by-human", "owner": "authorization", "initiator": "u1", "executed": False}},
+        "reduce": [{"for": "i2#1", "commit": False, "kind": "cancelled"}],
+        "flags": ["i2#1:human-answer-used-as-result", "rejected-decision-recorded:3"],
+        "must_not_show": ["i2 succeeded", "i2 failed", "i2 running"],
+    }))  # fmt: skip  # a story in lines
+
+
+async def test_an_answer_in_the_place_of_a_tool_that_runs_is_refused() -> None:
+    await holds(story(told(
+        proposed("i3", consequence=["reversible"]), ("executor", "started", {"i": "i3"}),
+        ("user", "decision", {"i": "i3", "kind": "respond", "actor": "u1", "message": "never mind"}),
+    ), {"states": {"i3#1": "running"}, "decisions": {"3": "rejected:already-dispatched"}}))  # fmt: skip  # a story in lines
+
+
 async def test_what_the_desk_has_no_command_for_is_unchecked() -> None:
     for strange in (
         clicked("ap1", "teleport"),
-        ("user", "decision", {"kind": "edit", "tool": "erase", "args": {"a": 1}, "approval": "ap1", "actor": "u1"}),
+        ("user", "decision", {"kind": "edit", "tool": "erase", "approval": "ap1", "actor": "u1"}),
         ("client", "elicitation.answer", {"i": "i1", "action": "shrug"}),
         asked("i1", "ap2", authority={"eligible": ["u1"], "quorum": 2}),
     ):

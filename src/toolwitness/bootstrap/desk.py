@@ -22,7 +22,7 @@ from toolwitness.policy.tool_policy import CancelSupport, Inverse, RetryPolicy, 
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Problem, Recorded
 from toolwitness.runtime.body import executor_of
 from toolwitness.runtime.dispatching import running_inside
-from toolwitness.runtime.encoding import to_json
+from toolwitness.runtime.encoding import encode_value, to_json
 from toolwitness.runtime.local import LocalRuntime
 from toolwitness.runtime.recovery import name_of_process
 from toolwitness.runtime.tools import Tool, require_readers
@@ -37,6 +37,7 @@ from toolwitness.service import (
     propose,
     reconcile,
     record,
+    respond,
     submit,
     sweep,
     waive_child,
@@ -272,6 +273,16 @@ class Desk(StandingDesk):
         Raises as ``approve`` does.
         """
         return await answer.answer_together(self.place, invocation_id, actor=self._actor(by), answers=answers, **binding)
+
+    async def respond(self, invocation_id: str, answer: Any, *, by: Actor | str, reason: str = "", approval_id: str = "") -> Receipt:
+        """Answer in the tool's place: the call is closed before dispatch, and the answer is the person's and no result of the tool.
+
+        Raises as ``approve`` does.
+        """
+        raw = encode_value(answer)
+        return await respond.respond(
+            self.place, invocation_id, actor=self._actor(by), answer=raw, reason=reason, approval_id=approval_id
+        )  # fmt: skip  # one call
 
     async def request_cancellation(
         self, invocation_id: str, *, by: Actor | str, reason: str = "", scope: str = "this invocation"

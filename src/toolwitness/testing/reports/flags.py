@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from toolwitness.core.evidence import Kind
 from toolwitness.core.findings import Code
-from toolwitness.core.states import TERMINAL, State
+from toolwitness.core.states import TERMINAL, ClosureKind, State
 from toolwitness.core.times import parse_rfc3339
 from toolwitness.core.verdicts import Verdict
 from toolwitness.ports import Recorded
@@ -259,6 +259,19 @@ def _late(asked: Asked) -> bool:
     )
 
 
+def _answered_by_human(asked: Asked) -> bool:
+    """A person answered in the tool's place, and no body ran."""
+    records = (asked.now.records[call] for call in asked.calls if call in asked.now.records)
+    return any(r.closure is not None and r.closure.kind == ClosureKind.ANSWERED_BY_HUMAN and not r.starts for r in records)
+
+
+def _edited_to_other_tool(asked: Asked) -> bool:
+    """A call took the place of one of another tool, which was closed before it could run."""
+    records = asked.now.records
+    pairs = [(records[call], records.get(str(records[call].proposal.get("replaces") or ""))) for call in asked.calls if call in records]
+    return any(before is not None and before.tool != new.tool and not before.starts for new, before in pairs)
+
+
 def _flags(*entries: tuple[str, Fact]) -> Mapping[str, Fact]:
     return MappingProxyType({word: fact for words, fact in entries for word in words.split()})
 
@@ -320,6 +333,8 @@ FLAGS: Final = _flags(
     ("decision-after-expiry late-decision recorded-after-expiry approval-after-expiry denial-after-expiry", _late_decision),
     ("approve-after-expiry deny-after-expiry late-approval late-denial late-answer", _late_decision),
     ("retry-without-lineage retry-unlinked unlinked-retry", raised(Code.RETRY_UNLINKED)),
+    ("human-answer-used-as-result answered-by-human human-answer-in-place-of-tool", _answered_by_human),
+    ("edited-to-other-tool tool-changed-by-edit", _edited_to_other_tool),
     ("idempotency-key-changed", raised(Code.IDEMPOTENCY_KEY_CHANGED)),
     ("reconciliation-required", _to_reconcile),
     ("evidence-missing evidence-incomplete", raised(Code.EVIDENCE_MISSING, Code.EVIDENCE_INCOMPLETE)),

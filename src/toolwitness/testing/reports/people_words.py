@@ -8,7 +8,7 @@ from toolwitness.core.evidence import Kind
 from toolwitness.core.states import BEFORE_DISPATCH, TERMINAL, Owner
 from toolwitness.core.verdicts import Actor
 from toolwitness.policy.approvals import CLIENT
-from toolwitness.testing.reports.runtime_words import Word, nothing
+from toolwitness.testing.reports.runtime_words import Word, nothing, policy_of_tool
 from toolwitness.testing.reports.stage import Answer, Stage, parsed, same_inputs
 from toolwitness.testing.reports.story import Step, text
 
@@ -18,6 +18,7 @@ ACTS: Final[Mapping[str, str]] = MappingProxyType({
     "withdraw": "withdraw", "dismiss": "dismiss", "cancel": "cancel", "stop": "cancel", "request_cancellation": "cancel",
     "retry": "retry", "resubmit": "resubmit", "retry-as-new-invocation": "retry", "undo": "reverse", "reverse": "reverse",
     "request_approval_again": "ask-again", "request-approval-again": "ask-again", "submit": "submit", "edit": "edit",
+    "respond": "respond", "reply": "respond", "answer": "respond",
 })  # fmt: skip  # words in groups
 """Kinds of decisions and names of controls, and what they do at our desk."""
 _LOOKING: Final = frozenset({"inspect", "review", "copy", "continue", "open", "expand", "view", "details", "scroll"})
@@ -59,33 +60,44 @@ async def _one(stage: Stage, step: Step, what: str, target: str, approval: str) 
             return await stage.decide(what, desk.approve(target, by=by, **binding, **({"inputs_digest": digest} if digest else {})))
         case "deny":
             return await stage.decide(what, desk.deny(target, by=by, **binding))
-        case "withdraw":
-            return await stage.decide(what, desk.withdraw(target, by=by, reason=reason))
-        case "dismiss":
-            return await stage.decide(what, desk.dismiss(target, by=by, reason=reason))
+        case "withdraw" | "dismiss":
+            close = desk.withdraw if what == "withdraw" else desk.dismiss
+            return await stage.decide(what, close(target, by=by, reason=reason))
         case "cancel":
             return await _cancel(stage, step, target, by)
-        case "resubmit":
-            return await _again(stage, target, stage.decide(what, desk.resubmit(target, by=by, reason=reason)))
-        case "retry":
-            return await _again(stage, target, stage.decide(what, desk.retry(target, by=by, reason=reason)))
+        case "resubmit" | "retry":
+            again = desk.resubmit if what == "resubmit" else desk.retry
+            return await _again(stage, target, stage.decide(what, again(target, by=by, reason=reason)))
         case "reverse":
             return await stage.decide(what, desk.reverse(target, by=by, reason=reason))
         case "ask-again":
             return await _again(stage, target, stage.decide(what, desk.request_approval_again(target, by=by)))
         case "edit":
             return await _edit(stage, step, target, by)
+        case "respond":
+            said = next((step.fields[name] for name in ("message", "response", "answer", "text", "value") if name in step.fields), "")
+            return await stage.decide(what, desk.respond(target, said, by=by, reason=reason, approval_id=approval))
         case _:
             return await stage.decide(what, desk.submit(target))
 
 
 async def _edit(stage: Stage, step: Step, target: str, by: Actor) -> Answer:
-    """Change the inputs of a call; an edit that names another tool is another call, for which a report would have to propose one."""
-    given, record = step.fields.get("args"), await stage.record(target)
-    tool = text(step.fields.get("tool"))
-    if record is None or (tool and tool != record.tool) or not isinstance(given, Mapping):
+    """Change the inputs of a call. An edit into another tool makes another call, which from then on goes under the report's name."""
+    action = step.fields.get("edited_action")
+    said = cast("Mapping[str, Any]", action) if isinstance(action, Mapping) else step.fields
+    given, record = said.get("args", said.get("arguments")), await stage.record(target)
+    tool = text(said.get("tool")) or text(said.get("name"))
+    if record is None or not isinstance(given, Mapping):
         return Answer(unclear=f"an edit to {tool or 'no inputs'}")
-    return await stage.decide("edit", stage.desk.edit_inputs(target, cast("Mapping[str, Any]", given), by=by))
+    fields = cast("Mapping[str, Any]", given)
+    if not tool or tool == record.tool:
+        return await stage.decide("edit", stage.desk.edit_inputs(target, fields, by=by))
+    stage.desk.declare_policy(policy_of_tool(stage.story, tool))
+    answer = await stage.decide("edit", stage.desk.edit_inputs(target, fields, by=by, tool=tool))
+    made = [r.event.invocation_id for r in answer.recorded if r.event.kind == Kind.PROPOSED and r.event.invocation_id]
+    if made:
+        stage.names[stage.named(target)] = str(made[0])
+    return answer
 
 
 def _speaker(stage: Stage, step: Step) -> Actor:

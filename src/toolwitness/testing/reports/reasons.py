@@ -125,6 +125,9 @@ REFUSED: Final = _table(
         not-approved no-approval approval-missing approval-required approval-pending awaiting-approval needs-approval
         not-yet-approved unapproved no-decision no-valid-approval
     """),
+    ("approval-of-another approval-missing not-permitted", """
+        new-tool-needs-its-own-approval other-tool-needs-its-own-approval needs-its-own-approval edited-to-other-tool
+    """),
     ("approval-of-another", """
         approval-of-another approval-for-other-invocation approval-for-another-call approval-not-for-this wrong-approval
         other-approval approval-for-other-attempt

@@ -44,6 +44,20 @@ def policy_for(story: Story, name: str, tool: str, step: Step) -> ToolPolicy:
     return ToolPolicy(tool=tool, consequences=classes, commitment_boundary=boundary, retry=RetryPolicy(attempts=_ATTEMPTS))
 
 
+def policy_of_tool(story: Story, tool: str) -> ToolPolicy:
+    """Give the policy of a tool that a report declares by name, or that one of its calls shows; one that it never names is unknown."""
+    declared = story.input.get("policy")
+    by_tool = cast("Mapping[str, Any]", declared) if isinstance(declared, Mapping) else {}
+    known: Any = by_tool.get(tool)
+    said = cast("Mapping[str, Any]", known) if isinstance(known, Mapping) else {}
+    shown = next((texts(step.fields.get("consequence")) for step in story.steps if step.fields.get("tool") == tool), [])
+    named = texts(said.get("consequence")) or shown
+    classes = tuple(c for c in Consequence if c in named)
+    approvers = tuple(who if who.startswith(("role:", "user:", "not:")) else f"user:{who}" for who in texts(said.get("eligible")))
+    boundary = "as the owner of the tool names it" if Consequence.DESTRUCTIVE in classes else ""
+    return ToolPolicy(tool=tool, consequences=classes, approvers=approvers, commitment_boundary=boundary)
+
+
 async def proposed(stage: Stage, step: Step) -> Answer:
     """A proposer asks for a call."""
     return await propose_call(stage, step, stage.key(step))

@@ -87,7 +87,17 @@ class Story:
             for who in eligible_of(step):
                 if not who.startswith(("role:", "not:")):
                     found.setdefault(who.removeprefix("user:"), set())
+        for who in self._named_by_policy():
+            found.setdefault(who.removeprefix("user:"), set())
         return {who: frozenset(roles) for who, roles in found.items()}
+
+
+    def _named_by_policy(self) -> list[str]:
+        """Give the people whom the report's policy names for any tool."""
+        policy = self.input.get("policy")
+        tools = cast("Fields", policy).values() if isinstance(policy, Mapping) else ()
+        named = [who for tool in tools if isinstance(tool, Mapping) for who in texts(cast("Fields", tool).get("eligible"))]
+        return [who for who in named if not who.startswith(("role:", "not:"))]
 
 
 def read_story(raw: object) -> Story:
