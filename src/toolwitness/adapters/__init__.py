@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-FRAMEWORKS: Final = ("pydantic_ai",)
+FRAMEWORKS: Final = ("pydantic_ai", "mcp", "a2a")
 """Every framework that there is an adapter for."""
 
 

@@ -1,6 +1,23 @@
-"""MCP: a reader for captured JSON-RPC. Inside this package ``mcp`` is always the SDK."""
+"""MCP: a reader for captured JSON-RPC, and a recorder for either side of a session.
+
+``Recorder`` needs the SDK (``toolwitness[mcp]``); everything else here does without it. Inside this package ``mcp`` is always the SDK.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from toolwitness.adapters.mcp.mapping import TABLE
 from toolwitness.adapters.mcp.reader import Reader
 
-__all__ = ["TABLE", "Reader"]
+if TYPE_CHECKING:
+    from toolwitness.adapters.mcp.recorder import Recorder
+
+__all__ = ["TABLE", "Reader", "Recorder"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the recorder, and with it the SDK, when it is first asked for."""
+    if name == "Recorder":
+        from toolwitness.adapters.mcp.recorder import Recorder  # noqa: PLC0415 -- replaying a capture must not need the SDK
+
+        return Recorder
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
