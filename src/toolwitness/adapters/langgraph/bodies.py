@@ -80,11 +80,15 @@ def guarded(tool: BaseTool, taken: Taken, side: DeskSide, loop: asyncio.Abstract
 
     @functools.wraps(run)
     def in_thread(*args: Any, **kwargs: Any) -> Any:
+        if taken.entered:
+            return run(*args, **kwargs)  # an async body that calls the sync one of its own
         guard = functools.partial(taken.guarding, side, Support.THREAD, given(kwargs))
         return settled(_beside(loop, taken, guard(), functools.partial(_one_value, run, *args, **kwargs)))
 
     @functools.wraps(arun)
     async def in_task(*args: Any, **kwargs: Any) -> Any:
+        if taken.entered:
+            return await arun(*args, **kwargs)
         guard = taken.guarding(side, Support.TASK, given(kwargs))
         return settled(await guard.run(functools.partial(_one_value_later, arun, *args, **kwargs)))
 
