@@ -24,18 +24,33 @@ ENTERED_SECONDS: Final = 0.05
 """How long after ``on_tool_start`` a call that has not come back is past the check of its arguments, which takes no waiting."""
 
 _ENDINGS: Final = {
-    "success": ((K.STARTED, K.SUCCEEDED), "nothing says otherwise: no error in the trace, no formatter, none of its own texts", ""),
-    "failed": ((K.STARTED, K.FAILED), "the trace, the formatter, or the framework's own error text", "a stable category of its own"),
+    "success": (
+        (K.GRANTED, K.STARTED, K.SUCCEEDED),
+        "nothing says otherwise: no error in the trace, no formatter, none of its own texts",
+        "",
+    ),
+    "failed": (
+        (K.GRANTED, K.STARTED, K.FAILED),
+        "the trace, the formatter, or the framework's own error text",
+        "a stable category of its own",
+    ),
     "refused": ((K.INPUTS_REJECTED,), "Invalid JSON input for tool …", "why: the model is given the default error text"),
-    "timed out": ((K.STARTED, K.DEADLINE_ELAPSED), "its own text: Tool '…' timed out after N seconds.", "whether the body ended"),
+    "timed out": (
+        (K.GRANTED, K.STARTED, K.DEADLINE_ELAPSED),
+        "its own text: Tool '…' timed out after N seconds.",
+        "whether the body ended",
+    ),
     "denied": (
-        (K.GRANTED, K.DENIED, K.CLOSED), "its own text, a denial that was seen, or the trace: manually rejected by user", "who, and when",
+        (K.GRANTED, K.DENIED, K.CLOSED),
+        "its own text, a denial that was seen, or the trace: manually rejected by user",
+        "who, and when",
     ),
     "doubted": (
-        (K.STARTED, K.LOST), "the trace says Tool execution cancelled, or the text reads like a cancellation or an error",
+        (K.GRANTED, K.STARTED, K.LOST),
+        "the trace says Tool execution cancelled, or the text reads like a cancellation or an error",
         "what became of it",
     ),
-}  # fmt: skip  # one ending after the other
+}
 """How a result can be read, whatever word it came with."""
 
 
@@ -62,7 +77,8 @@ STREAM: Final = (
          "a deadline"),
     Word("run_item_stream_event:mcp_approval_response", (K.GRANTED, K.DENIED, K.CLOSED), "approve", "who"),
     _item("message_output_created", "text"), _item("reasoning_item_created", "the model thinks"),
-    _item("handoff_requested", "the model hands over: another agent goes on, no tool runs"), _item("handoff_occured", "as above"),
+    _item("handoff_requested", "the model hands over: another agent goes on, no tool runs"),
+    Word("run_item_stream_event:handoff_occured", (K.SUCCEEDED,), "the handoff has happened; the model asks for it as for a tool"),
     _item("tool_search_called", "the model looks for tools"), _item("tool_search_output_created", "as above"),
     _item("mcp_list_tools", "which tools the model may call"),
     Word("interruptions", (K.PROPOSED, K.APPROVAL_REQUESTED), "result.interruptions, read after the stream has ended",
@@ -111,6 +127,9 @@ OUTSIDE: Final = (
          "the run ended; after a cancellation what it had in hand has lost its waiter",
          "a pause and a cancelled run look alike but for the interruptions"),
     *_results("outcome ended", *_ENDINGS),
+    Word("hook.on_tool_end unclear", (K.STARTED, K.FAILED, K.LOST),
+         "the default error text of a call that came back at once; another call of the tool, of its shape or not, says more",
+         "whether the body started: refused arguments have the same text"),
     Word("outcome raised", (K.WAITER_RELEASED,), "the run ended by an exception", "what became of any one call"),
     *_results("outcome raised", *_ENDINGS),
     Word("outcome other", (), "how the driver went on"),

@@ -91,7 +91,7 @@ def _raised(story: Story, name: str, said: str, listed: Any) -> None:
         call = _one(story, named.group(1))
         if call is not None:
             story.fail(call, f"{word} failed", named.group(2))
-    elif named := re.match(rf"{mapping.REFUSED}([^:]+)", said):
+    elif named := re.match(rf"{mapping.REFUSED}([^:]+)", said) or re.match(r"Tool (.+) not found in agent ", said, re.DOTALL):
         call = _one(story, named.group(1))
         if call is not None:
             story.refuse(call, f"{word} refused", said)

@@ -73,6 +73,7 @@ class Reader(CaptureReader):
     def end(self) -> None:
         """Judge what a hook saw come back, where nothing else did."""
         self.story.end_run("outcome ended", "")
+        self.story.clear_up()
 
     def _why_unmapped(self, kind: str) -> str:
         if kind.startswith("wrap.") and not self.wrapped:

@@ -13,10 +13,12 @@ from toolwitness.adapters.openai_agents import mapping
 from toolwitness.core.evidence import evidence_ref
 from toolwitness.core.states import ClosureKind
 from toolwitness.reading import endings
+from toolwitness.reading.arguments import doubts
 from toolwitness.reading.calls import Call, Calls
 from toolwitness.reading.disguises import disguised_cancel, disguised_failure, error_text
-from toolwitness.reading.lenient import text
-from toolwitness.reading.pen import UNRECORDED, exact
+from toolwitness.reading.lenient import members, text
+from toolwitness.reading.pen import UNRECORDED, Place, exact
+from toolwitness.wire.json_text import parse
 
 
 @dataclass(slots=True)
@@ -35,8 +37,11 @@ class Told:
     over_in: int = 0
     """The run in which its result came."""
     left: Any = None
-    """What ``on_tool_end`` showed, where nothing has judged it yet."""
+    """What ``on_tool_end`` or the trace showed, where nothing has judged it yet."""
     has_left: bool = False
+    left_word: str = ""
+    clean: bool = False
+    """The trace has closed it without an error."""
 
 
 @dataclass(slots=True)
@@ -47,6 +52,8 @@ class Story:
     told: dict[str, Told] = field(default_factory=dict[str, Told])
     waiting: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     """Tool and input of spans that closed with neither output nor error: calls that wait, or were cancelled."""
+    unclear: list[tuple[Call, Place]] = field(default_factory=list[tuple[Call, Place]])
+    """Calls that came back at once with the default error text: their body raised, or their arguments were refused."""
     cancelled: bool = False
     """The present run was cancelled from outside."""
     now: float | None = None
@@ -77,7 +84,8 @@ class Story:
             told.word, told.args = word, args if args is not None else told.args
             return
         self.calls.take_up(word, call)
-        told.entered, told.entered_at, told.word, told.args, told.begun, told.has_left = True, self.now, word, args, False, False
+        told.entered, told.entered_at, told.word, told.args = True, self.now, word, args
+        told.begun = told.has_left = told.clean = False
 
     def settle(self) -> None:
         """Record the start of every call that is past the check of its arguments."""
@@ -94,15 +102,16 @@ class Story:
         if not told.entered or told.begun:
             return
         told.begun = call.begun = True
+        self.clear_up(call)
         args = told.args if told.args is not None else None
         endings.start(self.calls, call, word, attempt=call.attempt + call.runs, inputs=text(args) or args)
 
     # ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def result(self, call: Call, word: str, content: Any, *, trusted: str = "no") -> str:
-        """Judge a result; give why it says nothing, where it does not. ``trusted``: the trace says that there was no error."""
+    def result(self, call: Call, word: str, content: Any) -> str:
+        """Judge a result; give why it says nothing, where it does not."""
         told = self.of(call)
-        if call.told or (call.over and (told.over_in == self.calls.run or not self._again(call))):
+        if (call.told or call.over) and (told.over_in in {0, self.calls.run} or call.answer == "denied" or not self._again(call, word)):
             return ""  # its end is on record: the trace, a hook or the wrapper came first
         said = text(content)
         if call.answer == "denied" or (said == mapping.REJECTION and call.approval_id and not told.entered):
@@ -110,28 +119,55 @@ class Story:
         elif limit := re.fullmatch(mapping.TIMED_OUT, said, re.DOTALL):
             self.time_out(call, f"{word} timed out", limit.group(1))
         elif said == mapping.DEFAULT_ERROR:
-            self.fail(call, f"{word} failed", content)
-        elif why := self._doubt(content, trusted):
+            self._default_error(call, word)
+        elif why := self._doubt(content, told):
             self.doubt(call, f"{word} doubted", why)
         else:
             self._ready(call, f"{word} success")
             endings.succeed(self.calls, call, f"{word} success", content)
             self._told(call)
+            self.clear_up(call)
         return ""
 
-    def _again(self, call: Call) -> bool:
+    def _again(self, call: Call, word: str) -> bool:
         """Take up a call whose result comes in a later run: it was run once more."""
         if not call.ended or not call.over:
             return False
-        self.calls.take_up("", call)
+        self.calls.take_up(f"{word} success", call)
         return True
 
-    def _doubt(self, content: Any, trusted: str) -> str:
-        if found := disguised_cancel(content):
+    def _default_error(self, call: Call, word: str) -> None:
+        """Judge the default error text: it stands for an exception and for refused arguments alike."""
+        if doubts(call.args.decode("utf-8", "replace")):
+            self.refuse(call, f"{word} refused", mapping.DEFAULT_ERROR)
+        elif self.of(call).begun or not call.tool:
+            self.fail(call, f"{word} failed", mapping.DEFAULT_ERROR)
+        else:
+            call.told = call.over = call.wants_retry = True
+            self.unclear.append((call, self.calls.pen.place))
+
+    def clear_up(self, good: Call | None = None) -> None:
+        """Judge what was unclear: by a call of the same tool whose arguments were accepted, or, at the end, by there being none."""
+        here = self.calls.pen.place
+        for call, place in [one for one in self.unclear if good is None or one[0].tool == good.tool]:
+            self.unclear.remove((call, place))
+            self.calls.pen.place = place
+            call.told = call.over = False
+            word = "hook.on_tool_end unclear"
+            if good is None or shape(call.args) == shape(good.args):
+                self.of(call).begun = self.of(call).entered = False
+                self.fail(call, word, mapping.DEFAULT_ERROR)
+            else:
+                self.of(call).entered = False
+                self.doubt(call, word, "its error may be of the tool or of refused arguments: the framework has one text for both")
+        self.calls.pen.place = here
+
+    def _doubt(self, content: Any, told: Told) -> str:
+        if found := disguised_cancel(content) or disguised_cancel(shown(content)):
             return f"the result reads like a cancellation ({found})"
-        if found := disguised_failure(content):
+        if found := disguised_failure(content) or disguised_failure(shown(content)):
             return f"the result says of itself that it failed ({found})"
-        found = "" if trusted == "yes" else error_text(content)
+        found = "" if told.clean else error_text(content)
         return f"the result reads like an error ({found}), and results and errors have one word here" if found else ""
 
     def _ready(self, call: Call, word: str) -> None:
@@ -146,7 +182,7 @@ class Story:
 
     def _told(self, call: Call) -> None:
         told = self.of(call)
-        told.entered, told.has_left, told.over_in = False, False, self.calls.run
+        told.entered, told.has_left, told.clean, told.over_in = False, False, False, self.calls.run
         call.told = True
 
     def fail(
@@ -205,7 +241,7 @@ class Story:
         for call in self.calls.all:
             told = self.told.get(call.invocation_id)
             if told is not None and told.has_left and not call.told:
-                self.result(call, "hook.on_tool_end", told.left)
+                self.result(call, told.left_word, told.left)
         if reason:
             for call in self.calls.live():
                 if not call.told:
@@ -219,6 +255,12 @@ def exact_text(arguments: Any) -> bytes:
     if isinstance(arguments, str):
         return arguments.encode("utf-8", "surrogatepass")
     return b"" if arguments is None else exact(arguments)
+
+
+def shape(args: bytes) -> Any:
+    """Give the names and the JSON types of arguments; two calls of one shape are accepted or refused alike."""
+    value = parse(args).value
+    return {name: type(one).__name__ for name, one in members(value).items()} if isinstance(value, dict) else None
 
 
 def shown(value: Any) -> Any:

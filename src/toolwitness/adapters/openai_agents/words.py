@@ -80,6 +80,15 @@ def tool_output(story: Story, word: str, event: Event) -> str:
     return story.result(known, word, content)
 
 
+def handed_over(story: Story, word: str, event: Event) -> str:
+    """Record that a handoff, which the model asks for as for a tool, has happened."""
+    call = story.calls.current(text(event.get("call_id")) or text(members(event.get("raw_item")).get("call_id")))
+    if call is not None and not call.over:
+        endings.succeed(story.calls, call, "run_item_stream_event:handoff_occured", event.get("output"), executed="by the framework")
+        call.told = True
+    return ""
+
+
 def mcp_asked(story: Story, word: str, event: Event) -> str:
     """Record that the provider asks before it runs an MCP call."""
     item = members(event.get("raw_item"))
@@ -155,7 +164,8 @@ def session(story: Story, word: str, event: Any) -> str:
 
 
 def history(story: Story, word: str, listed: Any) -> str:
-    """Take the calls and results of a list of items, in their order."""
+    """Take the calls and results of a list of items, in their order; as many of the first results as are on record are those."""
+    counts: dict[str, int] = {}
     for one in map(members, items(listed)):
         kind, provider_id = text(one.get("type")), text(one.get("call_id"))
         if not provider_id:
@@ -167,8 +177,10 @@ def history(story: Story, word: str, listed: Any) -> str:
             if call is not None:
                 _ask(story, word, call)
         elif kind in {"function_call_output", "tool_call_output_item"}:
+            counts[provider_id] = counts.get(provider_id, 0) + 1
             call = story.calls.current(provider_id)
-            if call is not None and not call.told and not call.over:
+            ended = sum(1 for known in story.calls.known(provider_id) if known.told or known.over)
+            if call is not None and not call.told and not call.over and counts[provider_id] > ended:
                 story.result(call, word, one.get("output"))
     return ""
 
@@ -189,7 +201,7 @@ def tool_end(story: Story, word: str, event: Event) -> str:
     if call is None or call.told:
         return ""
     told = story.of(call)
-    told.left, told.has_left = shown(event.get("result")), True
+    told.left, told.has_left, told.left_word = shown(event.get("result")), True, word
     return ""
 
 
@@ -244,14 +256,19 @@ def _judge(story: Story, call: Call, data: Event, error: Event, detail: str) -> 
         story.doubt(
             call, f"{word} doubted", "the framework's trace says that the tool's execution was cancelled, and nobody was seen to ask"
         )
+    elif limit := re.fullmatch(mapping.TIMED_OUT, detail, re.DOTALL):
+        story.time_out(call, f"{word} timed out", limit.group(1))
     elif message == "Error running tool" and output is not None:
         story.refuse(call, f"{word} refused", detail)  # with an output this is only said of arguments that are no JSON
     elif message == "Error running tool (non-fatal)" and output != mapping.DEFAULT_ERROR and mapping.REFUSED in detail:
         story.refuse(call, f"{word} refused", detail)
+    elif error and output == mapping.DEFAULT_ERROR:
+        story.result(call, word, output)
     elif error:
         story.fail(call, f"{word} failed", output if output is not None else detail)
-    else:
-        story.result(call, word, output, trusted="yes")
+    else:  # tool_output has the very value, and the trace its text: judged now only where the run is over before it comes
+        told = story.of(call)
+        told.left, told.has_left, told.left_word, told.clean = output, True, word, True
 
 
 def wrap_start(story: Story, word: str, event: Event) -> str:
@@ -302,7 +319,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "run_item_stream_event:message_output_created": nothing,
     "run_item_stream_event:reasoning_item_created": nothing,
     "run_item_stream_event:handoff_requested": nothing,
-    "run_item_stream_event:handoff_occured": nothing,
+    "run_item_stream_event:handoff_occured": handed_over,
     "run_item_stream_event:tool_search_called": nothing,
     "run_item_stream_event:tool_search_output_created": nothing,
     "run_item_stream_event:mcp_list_tools": nothing,

@@ -19,7 +19,8 @@ _STOPPED = re.compile(
     re.IGNORECASE,
 )
 _REPORTS = re.compile(
-    r"^\W*(?:\w*(?:Error|Exception)\s*[:(]|(?:error|failed|failure)\s*:|Traceback)|\{.*\"(?:error|isError|success|ok)\"", re.IGNORECASE
+    r"^\W*(?:\w*(?:Error|Exception)\s*[:(]|(?:error|failed|failure)\s*:|Traceback)|\{.*['\"](?:error|isError|success|ok)['\"]",
+    re.IGNORECASE,
 )
 
 
@@ -54,16 +55,30 @@ def _kind(row: Row) -> str:
 
 def _ends(rows: Sequence[Row]) -> Iterator[tuple[str, str, int]]:
     """Read how each call ended, from what the framework handed out, once for each call and ending."""
-    against = _against(rows)
+    against, lasted = _against(rows), _lasted(rows)
     seen: set[tuple[str, str]] = set()
     for row in rows:
         call, content = _result(row)
         if not call:
             continue
         end = against.get(call) or _read(content)
+        if content == _FAILED and end == "failed" and call not in lasted:
+            continue  # refused arguments have the same text, and come back at once
         if end and (call, end) not in seen:
             seen.add((call, end))
             yield call, end, _seq(row)
+
+
+def _lasted(rows: Sequence[Row]) -> set[str]:
+    """Give the calls that the formatter was asked about, and those that came back long after the check of their arguments."""
+    asked = {str(_event(r).get("call_id")) for r in rows if _kind(r) == "tool_error_formatter"}
+    began = {str(_event(r).get("call_id")): r.get("t") for r in rows if _kind(r) == "hook.on_tool_start"}
+    for row in rows:
+        call, now = str(_event(row).get("call_id")), row.get("t")
+        then = began.get(call)
+        if _kind(row) == "hook.on_tool_end" and isinstance(now, float) and isinstance(then, float) and now - then > 0.05:
+            asked.add(call)
+    return asked
 
 
 def _result(row: Row) -> tuple[str, Any]:
