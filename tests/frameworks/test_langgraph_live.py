@@ -132,8 +132,8 @@ async def test_of_three_parallel_calls_one_fails_one_is_cancelled_alone_and_the_
     closure = after["r"].closure
     assert closure is not None
     assert (closure.initiator, closure.reason, str(closure.termination)) == ("ann", "too slow", "unwound")
-    assert results(state)["r"].content == "The call was cancelled: too slow."
-    assert results(state)["r"].status == "success"  # an outcome, not an error
+    assert "ann" in results(state)["r"].content
+    assert "too slow" in results(state)["r"].content
     assert after["h"].outcome is not None
     assert after["h"].outcome.data["category"] == "tool-failed"
     await assert_record_equals(desk, truth)
@@ -196,12 +196,13 @@ async def test_a_granted_approval_runs_the_body_once_under_a_permit(desk: tw.Des
     await assert_record_equals(desk, truth)
 
 
-async def test_a_denied_approval_runs_nothing_and_is_no_error(desk: tw.Desk, truth: Truth) -> None:
+async def test_a_denied_approval_runs_nothing_and_the_model_is_told_that_it_is_a_decision(desk: tw.Desk, truth: Truth) -> None:
     run, record, _ = await asking(desk, truth)
     await desk.deny(record.id, by=ANN, reason="too expensive")
     message = results(await run)["b1"]
 
-    assert (message.status, "too expensive" in message.content) == ("success", True)
+    assert "too expensive" in message.content
+    assert "did not run" in message.content
     assert (await by_id(desk))["b1"].closure.kind == "denied"
     await assert_record_equals(desk, truth)
     assert truth == []
@@ -235,7 +236,7 @@ async def test_an_approval_that_nobody_gives_in_time_expires_and_runs_nothing(de
     state = await agent_of(desk, BOOK, "done", tools=[booking(truth)]).ainvoke(GO, thread())
 
     assert str((await by_id(desk))["b1"].state) == "expired"
-    assert "deadline passed" in results(state)["b1"].content
+    assert "This call expired" in results(state)["b1"].content
     assert truth == []
 
 
@@ -326,7 +327,7 @@ async def test_what_failed_is_not_run_again_on_resume_and_the_run_goes_on(desk: 
     state = await agent.ainvoke(None, thread())
 
     assert results(state)["b1"].status == "error"
-    assert "502 after the money went out" in results(state)["b1"].content
+    assert "Its outcome in the world is unknown" in results(state)["b1"].content
     assert truth == [("start", "b1"), ("raise", "b1")]
     await assert_record_equals(desk, truth)
 
@@ -385,7 +386,7 @@ async def test_an_async_body_whose_run_is_cancelled_has_really_ended_and_is_not_
     state = await agent.ainvoke(None, thread())
 
     assert truth == [("start", "r"), ("cancelled", "r")]
-    assert results(state)["r"].content == "The call was cancelled: the caller that waited for it was cancelled, after it had started."
+    assert "its body was seen to end" in results(state)["r"].content
     assert str((await by_id(desk))["r"].state) == "cancelled"
     await assert_record_equals(desk, truth)
 

@@ -38,7 +38,7 @@ async def test_a_body_whose_process_was_killed_is_not_run_again_and_its_outcome_
     assert [row for row in truth(tmp_path) if row[0] == "start"].count(["start", "f1"]) == 1
     assert told["f1"] == ["success", "2 flights"]
     assert told["c1"][0] == "error"
-    assert "how it ended is not on record" in told["c1"][1]
+    assert "How it ended is not known" in told["c1"][1]
     async with tw.open(str(tmp_path / "calls.db")) as desk:
         found = {record.tool: record for record in await _records(desk)}
         assert (str(found["flight"].state), str(found["charge"].state)) == ("succeeded", "running")

@@ -34,8 +34,6 @@ from toolwitness.policy.consequences import Consequence
 from toolwitness.reading.pen import exact
 from toolwitness.recording.desk_side import DeskLike, DeskSide, Rule, same_json
 from toolwitness.runtime.encoding import encode_value
-from toolwitness.runtime.facts import EndingKind
-from toolwitness.service.sealing import open_value
 from toolwitness.service.workplace import read
 
 Answer = TypeVar("Answer")
@@ -174,8 +172,8 @@ class Recorder(AgentMiddleware[RecordedState, Any, Any]):
             return answer
         try:
             return handler(_guarded(request, found, side, self._home.loop))
-        except Instead as stopped:
-            return _told(request, found, stopped)
+        except Instead:
+            return self._home.call(self._stopped(side, request, found))
         except Exception:
             self._failed_in[found.record.id] = where.execution
             raise
@@ -198,8 +196,8 @@ class Recorder(AgentMiddleware[RecordedState, Any, Any]):
             return answer
         try:
             return await handler(_guarded(request, found, side, self._home.loop))
-        except Instead as stopped:
-            return _told(request, found, stopped)
+        except Instead:
+            return await self._stopped(side, request, found)
         except asyncio.CancelledError:
             await _release(found)
             raise
@@ -277,11 +275,11 @@ class Recorder(AgentMiddleware[RecordedState, Any, Any]):
         decided = await side.decision(record.id)
         now = (await read(side.place, record.id)).record
         if decided.permitted != "yes":
-            return outcomes.not_made(call, now, decided.why)
+            return await outcomes.told(side, call, now)
         claimed = await side.claim(record.id)
         if isinstance(claimed, PolicyVerdict):
             now = (await read(side.place, record.id)).record
-            return _RUN_AGAIN if _over(now) else outcomes.not_made(call, now, claimed.reason)
+            return _RUN_AGAIN if _over(now) else await outcomes.told(side, call, now)
         now = (await read(side.place, record.id)).record
         return Taken(record=now, permit=claimed, args=json.loads(decided.inputs), compared="same")
 
@@ -297,11 +295,10 @@ class Recorder(AgentMiddleware[RecordedState, Any, Any]):
 
     async def _tell(self, side: DeskSide, call: Any, tool: BaseTool | None, record: InvocationRecord) -> ToolMessage:
         """Tell what is on record of a call that is not to be run again; one that is at work is waited for."""
-        now = await side.ended(record.id)
-        outcome = now.outcome.data if now.outcome is not None else {}
-        raw = await _value(side, outcome.get("result"))
-        failure = (await _value(side, outcome.get("exception"))) or exact(str(outcome.get("detail", "")))
-        return outcomes.told_again(call, now, tool, json.loads(raw) if raw else None, failure.decode("utf-8", "replace"))
+        return await outcomes.told(side, call, await side.ended(record.id), tool)
+
+    async def _stopped(self, side: DeskSide, request: ToolCallRequest, taken: Taken) -> ToolMessage:
+        return await outcomes.told(side, request.tool_call, (await read(side.place, taken.record.id)).record)
 
     async def _done(self, side: DeskSide, where: Whereabouts, taken: Taken) -> None:
         """Let go of a call; one whose body was not reached was refused by the framework."""
@@ -337,12 +334,6 @@ def _guarded(request: ToolCallRequest, taken: Taken, side: DeskSide, loop: async
     return request.override(tool=tool, tool_call={**request.tool_call, "args": dict(taken.args)})
 
 
-def _told(request: ToolCallRequest, taken: Taken, instead: Instead) -> ToolMessage:
-    if instead.ending.kind is EndingKind.SELF_CANCELLED:
-        return outcomes.cancelled_itself(request.tool_call, taken.record)
-    return outcomes.stopped(request.tool_call, taken.record, instead.ending.stop_reason)
-
-
 async def _release(taken: Taken) -> None:
     """Tell the guard of a body in a thread that nobody waits any more; the thread goes on, and its end is recorded when it comes."""
     if taken.guard is not None and not taken.guard.done():
@@ -357,10 +348,6 @@ async def _question(side: DeskSide, call: Any, record: InvocationRecord) -> dict
         "description": f"{call['name']} waits for an answer at the desk. Resume with anything: what counts is what is recorded there.",
         "invocation": record.id,
     }  # fmt: skip  # facts in lines
-
-
-async def _value(side: DeskSide, reference: Any) -> bytes | None:
-    return await open_value(side.place.ledger, reference["ref"]) if reference else None
 
 
 def _refusal(tool: BaseTool, args: Any) -> str:
