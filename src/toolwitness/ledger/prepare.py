@@ -28,6 +28,8 @@ RAW: Final = "raw"
 """The value that is the source's own event; ``raw_ref`` cites it."""
 JSON: Final = "application/json"
 SALT_BYTES: Final = 16
+ERASED_SALT: Final = bytes(SALT_BYTES)
+"""What stands in the place of the salt of a value that was erased; none is ever drawn so."""
 _DEEPEST: Final = 48
 _new_event: Final = maker(Event)
 

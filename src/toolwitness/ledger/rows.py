@@ -103,13 +103,16 @@ def value_rows(entry: Entry) -> Iterator[Row]:
 
 
 def forget(connection: sqlite3.Connection, erased: Row) -> None:
-    """Remove a value of a task, bytes and salt: written over in its place first, so that no page keeps them.
+    """Write zeros over a value of a task, bytes and salt, in their place.
 
-    ``erased`` is the key of the value and that of the task that says so; a value of another task is left alone.
+    The row stays: to delete it would let SQLite move its neighbours, and copies of moved rows stay behind in pages where nobody can erase
+    them any more. ``erased`` is the key of the value and that of the task that says so; a value of another task is left alone.
     """
-    where = "WHERE ref = ? AND (SELECT task FROM events WHERE events.position = stored_values.position) = ?"
-    connection.execute(f"UPDATE stored_values SET salt = zeroblob(length(salt)), content = zeroblob(length(content)) {where}", erased)  # noqa: S608 - our own clause
-    connection.execute(f"DELETE FROM stored_values {where}", erased)  # noqa: S608 - as above
+    connection.execute(
+        "UPDATE stored_values SET salt = zeroblob(length(salt)), content = zeroblob(length(content)) "
+        "WHERE ref = ? AND (SELECT task FROM events WHERE events.position = stored_values.position) = ?",
+        erased,
+    )
 
 
 def ref_key(ref: str) -> bytes | None:

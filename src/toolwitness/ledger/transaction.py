@@ -13,7 +13,7 @@ from toolwitness.core.errors import ToolwitnessError
 from toolwitness.ledger.cache import Cache
 from toolwitness.ledger.folded import Folded
 from toolwitness.ledger.judging import Entry, erased_by, judge_append, replay
-from toolwitness.ledger.prepare import Prepared
+from toolwitness.ledger.prepare import ERASED_SALT, Prepared
 from toolwitness.ledger.rows import (
     Row,
     event_row,
@@ -251,8 +251,8 @@ class Transaction:
 def value_of(connection: sqlite3.Connection, ref: str) -> bytes | None:
     """Give the bytes of a value, or ``None`` where it was erased or never was."""
     key = ref_key(ref)
-    row = connection.execute("SELECT content FROM stored_values WHERE ref = ?", (key,)).fetchone() if key is not None else None
-    return row[0] if row is not None else None
+    row = connection.execute("SELECT content, salt FROM stored_values WHERE ref = ?", (key,)).fetchone() if key is not None else None
+    return row[0] if row is not None and row[1] != ERASED_SALT else None
 
 
 def _left_untouched(error: BaseException) -> bool:

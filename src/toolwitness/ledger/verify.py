@@ -15,7 +15,7 @@ from toolwitness.core.verdicts import Judgement, Verdict
 from toolwitness.ledger.chain import genesis, link
 from toolwitness.ledger.folded import Folded
 from toolwitness.ledger.judging import Entry
-from toolwitness.ledger.prepare import SALT_BYTES, digest_of, encode, event_of, value_ref
+from toolwitness.ledger.prepare import ERASED_SALT, SALT_BYTES, digest_of, encode, event_of, value_ref
 from toolwitness.ports import Problem
 
 EVENTS: Final = "events"
@@ -106,6 +106,8 @@ def check_chain(task_id: str, lines: Iterable[Line], *, home: Callable[[str], st
 def check_value(expected: ExpectedValue, kept: tuple[Any, Any] | None, *, erased: Collection[str] = ()) -> list[Problem]:
     """Compare a stored value (its salt and its bytes) with what the events of its task say of it and of its erasure."""
     place = f"{VALUES} {expected.ref}"
+    if kept is not None and _is_wiped(expected, *kept):
+        kept = None
     if expected.ref in erased:
         return [] if kept is None else [Problem(place, "is there, and its task's events say that it was erased")]
     if kept is None:
@@ -121,6 +123,11 @@ def check_value(expected: ExpectedValue, kept: tuple[Any, Any] | None, *, erased
     if digest_of(salt, content) != expected.digest:
         return [Problem(f"{place} content, salt", f"do not match the digest in event {expected.position}")]
     return []
+
+
+def _is_wiped(expected: ExpectedValue, salt: Any, content: Any) -> bool:
+    """Tell whether only the zeros are there that stand in the place of an erased value."""
+    return salt == ERASED_SALT and type(content) is bytes and len(content) == expected.length and not content.strip(b"\0")
 
 
 def _event(check: ChainCheck, line: Line, place: str) -> Event | None:
