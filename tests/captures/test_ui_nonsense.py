@@ -32,7 +32,7 @@ member = st.fixed_dictionaries({}, optional={
     "toolCallId": ids, "toolName": texts, "toolCallName": texts, "input": anything, "output": anything, "errorText": texts, "delta": texts,
     "inputTextDelta": texts, "argsTextDelta": texts, "textDelta": texts, "approvalId": st.sampled_from(["a1", "a2"]) | anything,
     "approved": anything, "isAutomatic": anything, "preliminary": anything, "isPreliminary": anything, "isError": anything,
-    "content": texts, "result": texts, "error": anything, "code": st.just("abort") | anything, 
+    "content": texts, "result": texts, "error": anything, "code": st.just("abort") | anything,
     "messages": st.lists(anything, max_size=2) | anything,
     "parentToolCallId": ids, "path": st.lists(st.integers(-1, 2), max_size=2) | anything, "messageId": anything, "reason": anything,
     "approval": st.fixed_dictionaries({}, optional={
