@@ -21,8 +21,8 @@ from toolwitness.cli.teaching import Taught
 def replay(file: Path, format_name: str, *, as_json: bool) -> None:
     """Replay a framework's recorded stream and show what it really evidenced.
 
-    FILE is a capture: JSON lines, read by the reader of its framework. The judge's rows (``truth``) are never shown to the
-    reader. A word that the reader does not map is listed with the reason, not guessed.
+    FILE is a capture, read by the reader of its framework: JSON lines, or a stream as it was sent (``.sse``, ``.data.txt``).
+    The judge's rows (``truth``) are never shown to the reader. A word that the reader does not map is listed with the reason, not guessed.
     """
     found = run(replay_file(file, format_name))
     if as_json:

@@ -96,6 +96,13 @@ async def test_an_input_of_any_type_is_proposed(given: Any) -> None:
     assert states(await read(START, STEP, chunk)) == ["proposed"]
 
 
+async def test_an_input_that_is_declared_to_be_a_text_is_no_doubtful_object() -> None:
+    result = await read(START, STEP, {**begun(), "inputEncoding": "text"}, available(given="SELECT 1"), output(1))
+
+    assert states(result) == ["succeeded"]
+    assert result["unmapped"] == []
+
+
 async def test_a_refused_input_is_one_refused_call_though_version_6_says_it_twice() -> None:
     refused = {"type": "tool-input-error", "toolCallId": "c1", "toolName": "book", "input": {}, "errorText": "An error occurred."}
 

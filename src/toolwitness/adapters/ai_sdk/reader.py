@@ -45,6 +45,8 @@ class Reader(CaptureReader):
         super().__init__(source)
         self._step = 0
         self._writing: dict[str, Writing] = {}
+        self._as_text: set[str] = set()
+        """Calls whose input is declared to be a text and no JSON."""
         self._announced: dict[str, _Announced] = {}
         """By invocation."""
         self._answered_in: dict[str, int] = {}
@@ -156,6 +158,8 @@ class Reader(CaptureReader):
         key = text(chunk["toolCallId"])
         if key in self._writing:
             self.note(word, f"{key} is being written already; it begins anew")
+        if chunk.get("inputEncoding") == "text":
+            self._as_text.add(key)
         self.calls.begin_run()
         self._writing[key] = Writing(provider_id=key, tool=text(chunk.get("toolName")))
 
@@ -183,7 +187,7 @@ class Reader(CaptureReader):
         written = self._writing.pop(key, None)
         draft = written or Writing(provider_id=key, tool="")
         args = draft.bytes_for(chunk["input"]) if "input" in chunk else exact(draft.text)
-        if "input" in chunk and not isinstance(chunk["input"], Mapping):
+        if "input" in chunk and not isinstance(chunk["input"], Mapping) and key not in self._as_text:
             self.note(word, doubts(args.decode("utf-8", "replace")))
         tool = text(chunk.get("toolName")) or draft.tool
         known = self.calls.known(key)
@@ -218,7 +222,7 @@ class Reader(CaptureReader):
         """Propose what was being written when the model was stopped, with the arguments as far as they came."""
         for key, writing in list(self._writing.items()):
             del self._writing[key]
-            self.note(word, doubts(writing.text))
+            self.note(word, doubts(writing.text) if key not in self._as_text else "")
             self.calls.begin_run()
             known = self.calls.known(key)
             if known and not known[-1].over and self._announced.get(known[-1].invocation_id) == _Announced(self._step, exact(writing.text)):
