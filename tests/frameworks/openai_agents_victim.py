@@ -38,7 +38,7 @@ async def main(database: str, state: Path, truth: Path) -> None:
     """Pause, save, approve, go on, and hang in the body until somebody kills this process."""
     agent = agent_for(truth, "stuck")
     async with tw.open(database) as desk:
-        recorder = Recorder(desk, approvals="pause")
+        recorder = Recorder(desk, waiting="interrupt")
         result = await recorder.run(agent, "book it", run_config=QUIET)
         state.write_text(json.dumps(result.to_state().to_json()), encoding="utf-8")
         waiting = await desk.ledger.states()

@@ -335,7 +335,7 @@ async def paused(desk: tw.Desk, agent: Agent[Any], recorder: Recorder) -> str:
 
 async def test_a_paused_run_is_answered_from_the_desk_and_goes_on(desk: tw.Desk) -> None:
     ran: list[Any] = []
-    agent, recorder = agent_of(scripted(BOOK, "booked"), booking(ran)), Recorder(desk, approvals="pause")
+    agent, recorder = agent_of(scripted(BOOK, "booked"), booking(ran)), Recorder(desk, waiting="interrupt")
     saved = await paused(desk, agent, recorder)
     record = await waiting(desk)
     await desk.approve(record.id, by=ANN)
@@ -350,7 +350,7 @@ async def test_a_paused_run_is_answered_from_the_desk_and_goes_on(desk: tw.Desk)
 
 async def test_the_same_snapshot_resumed_twice_runs_once_and_the_second_gets_the_recorded_result(desk: tw.Desk) -> None:
     ran: list[Any] = []
-    agent, recorder = agent_of(scripted(BOOK, "one", "two"), booking(ran)), Recorder(desk, approvals="pause")
+    agent, recorder = agent_of(scripted(BOOK, "one", "two"), booking(ran)), Recorder(desk, waiting="interrupt")
     saved = await paused(desk, agent, recorder)
     await desk.approve((await waiting(desk)).id, by=ANN)
 
@@ -367,7 +367,7 @@ async def test_the_same_snapshot_resumed_twice_runs_once_and_the_second_gets_the
 
 async def test_a_denied_snapshot_is_rejected_in_words_and_a_state_that_somebody_else_approved_still_needs_the_desk(desk: tw.Desk) -> None:
     ran: list[Any] = []
-    agent, recorder = agent_of(scripted(BOOK, "fine", "fine"), booking(ran)), Recorder(desk, approvals="pause")
+    agent, recorder = agent_of(scripted(BOOK, "fine", "fine"), booking(ran)), Recorder(desk, waiting="interrupt")
     saved = await paused(desk, agent, recorder)
     await desk.deny((await waiting(desk)).id, by=ANN, reason="too dear")
     state = await recorder.resolve(await RunState.from_json(agent, json.loads(saved)))
@@ -385,7 +385,7 @@ async def test_a_denied_snapshot_is_rejected_in_words_and_a_state_that_somebody_
 async def test_a_sticky_approval_never_exceeds_what_the_desk_has_granted(desk: tw.Desk) -> None:
     ran: list[Any] = []
     more: Said = [("book", {"itinerary": "IT-2", "total": 9999.0}, "b2")]
-    agent, recorder = agent_of(scripted(BOOK, more, "done"), booking(ran)), Recorder(desk, approvals="pause")
+    agent, recorder = agent_of(scripted(BOOK, more, "done"), booking(ran)), Recorder(desk, waiting="interrupt")
     saved = await paused(desk, agent, recorder)
     await desk.approve((await waiting(desk)).id, by=ANN)
     state = await RunState.from_json(agent, json.loads(saved))

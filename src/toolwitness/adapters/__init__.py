@@ -8,7 +8,18 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-FRAMEWORKS: Final = ("pydantic_ai", "mcp", "a2a", "langgraph", "ai_sdk", "ag_ui", "assistant_ui")
+FRAMEWORKS: Final = (
+    "pydantic_ai",
+    "mcp",
+    "a2a",
+    "langgraph",
+    "ai_sdk",
+    "ag_ui",
+    "assistant_ui",
+    "openai_agents",
+    "openai_api",
+    "anthropic_api",
+)
 """Every framework that there is an adapter for."""
 
 

@@ -11,12 +11,10 @@ from typing import Any, Final, cast
 
 from agents import RunState
 
-from toolwitness.core.findings import Code
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, State
 from toolwitness.recording.desk_side import DeskSide, same_json
 from toolwitness.runtime.encoding import CannotReadBack, read_marks
-from toolwitness.runtime.recovery import is_gone
 from toolwitness.service.sealing import open_value
 
 NOT_AGAIN: Final = "It was not run again."
@@ -128,19 +126,16 @@ class Settled:
 
 
 async def settled(desk: DeskSide, record: InvocationRecord) -> Settled | None:
-    """Say what became of a call that was taken up before; ``None`` where it has not run and may."""
+    """Say what became of a call that was taken up before, once that is known; ``None`` where it has not run and may."""
     if record.state is State.SUCCEEDED:
         return Settled(await _result(desk, record))
     if record.state in TERMINAL:
         return Settled(_ended(record))
     if record.state is State.PARTIALLY_COMPLETE or not (record.starts or record.claim):
         return None
-    if Code.OUTCOME_UNKNOWN not in record.findings:
-        worker = record.lease.rpartition("/")[0] or str(record.claim.data.get("worker") if record.claim else "")
-        gone = is_gone(worker)
-        if not gone:
-            return Settled(f"This call has been started by another run and has not ended. {NOT_AGAIN}")
-        await desk.lose(record, gone)
+    ended = await desk.ended(record.id)  # whoever holds it may be at work, here or in another process
+    if ended.state in TERMINAL:
+        return await settled(desk, ended)
     return Settled(
         f"The outcome of this call is not known: it was started before, and nobody saw it end. {NOT_AGAIN} "
         "Somebody has to find out what happened."

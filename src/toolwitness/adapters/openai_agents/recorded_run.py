@@ -1,6 +1,7 @@
 """One recorded run: what its model proposes, which calls may be made, and what each body really did."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
 from typing import Any, Final
 
 from agents import Agent, Handoff, ModelBehaviorError, RunContextWrapper
@@ -28,6 +29,15 @@ _RAISED: Final = Raised(
 )
 
 
+class Waiting(StrEnum):
+    """How a run waits for a person."""
+
+    IN_PLACE = "in place"
+    """The call waits where it is, its siblings go on, and the process waits with it."""
+    INTERRUPT = "interrupt"
+    """The run ends with the framework's own interruptions; ``resolve`` answers them from the desk, and the saved state goes on anywhere."""
+
+
 class Refused(Exception):
     """The call will not be made; the words are for the model."""
 
@@ -35,10 +45,10 @@ class Refused(Exception):
 class RecordedRun:
     """What the watched tools ask while a run goes on."""
 
-    def __init__(self, desk: DeskSide, approvals: str, key: earlier.Key, purpose: str) -> None:
-        """Begin; ``approvals`` is ``wait`` or ``pause``."""
+    def __init__(self, desk: DeskSide, waiting: Waiting, key: earlier.Key, purpose: str) -> None:
+        """Begin."""
         self.desk = desk
-        self.approvals = approvals
+        self.waiting = waiting
         self.id = desk.place.ids.new("run")
         self._key = key
         self._purpose = purpose
@@ -126,7 +136,7 @@ class RecordedRun:
     def rule(self, parts: Parts) -> Need:
         """Give the rule that the framework shall see: none where the call itself waits for the desk."""
         own = parts.tool.needs_approval
-        if self.approvals == "wait" or (own is False and parts.tool.name not in self.desk.place.policies):
+        if self.waiting is Waiting.IN_PLACE or (own is False and parts.tool.name not in self.desk.place.policies):
             return False
 
         async def asks(context: RunContextWrapper[Any], parameters: dict[str, Any], call_id: str) -> bool:

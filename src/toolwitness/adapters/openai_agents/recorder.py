@@ -17,13 +17,13 @@ import asyncio
 import dataclasses
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 from agents import Agent, RunConfig, Runner, RunResult, RunResultStreaming, RunState, TResponseInputItem, gen_trace_id, get_current_trace
 
 from toolwitness.adapters.openai_agents import earlier
 from toolwitness.adapters.openai_agents.mapping import ADAPTER
-from toolwitness.adapters.openai_agents.recorded_run import RecordedRun
+from toolwitness.adapters.openai_agents.recorded_run import RecordedRun, Waiting
 from toolwitness.adapters.openai_agents.watching import recording, watch_agent
 from toolwitness.core.errors import InvalidInput
 from toolwitness.recording.desk_side import DeskLike, DeskSide
@@ -36,21 +36,17 @@ _PURPOSE: Final = 200
 class Recorder:
     """Puts the function calls of agents on record at a desk, asks the desk for approvals, and stops one call alone when asked to."""
 
-    def __init__(self, desk: DeskLike, *, task_id: str = "", approvals: Literal["wait", "pause"] = "wait") -> None:
-        """Record at ``desk``.
-
-        ``approvals`` says what a call does that needs one: ``wait`` where it is, with its siblings going on, or ``pause``, as the framework
-        does it: the run ends with interruptions, ``resolve`` answers them from the desk, and the saved state goes on. ``task_id`` names an
-        open task for all calls; else each conversation gets its own.
+    def __init__(self, desk: DeskLike, *, task_id: str = "", waiting: str = Waiting.IN_PLACE) -> None:
+        """Record at ``desk``; ``task_id`` names an open task for all calls, else each conversation gets its own.
 
         Raises:
-            InvalidInput: ``approvals`` is neither.
+            InvalidInput: ``waiting`` is neither ``in place`` nor ``interrupt``.
         """
-        if approvals not in {"wait", "pause"}:
-            raise InvalidInput(f"approvals is {approvals!r}.", field="approvals", remedy='Use "wait" or "pause".')
+        if waiting not in set(Waiting):
+            raise InvalidInput(f"There is no way of waiting called {waiting!r}.", field="waiting", remedy=f"Use {' or '.join(Waiting)}.")
         self.desk = DeskSide(desk, ADAPTER, task_id=task_id)
-        self.approvals = approvals
-        self._leaving: set[asyncio.Future[None]] = set()
+        self.waiting = Waiting(waiting)
+        self._doing: set[asyncio.Future[None]] = set()
 
     def watch(self, agent: Agent[Any]) -> Agent[Any]:
         """Watch an agent, and give it back: its tools, those of its MCP servers, and the agents that it hands over to or uses as tools.
@@ -82,25 +78,28 @@ class Recorder:
         """Run an agent as ``Runner.run_streamed`` does, on record; ``options`` are its own."""
         watch_agent(agent)
         options = _traced(input, options)
-        run = RecordedRun(self.desk, self.approvals, self._key(input, conversation, options), _purpose(input))
+        run = RecordedRun(self.desk, self.waiting, self._key(input, conversation, options), _purpose(input))
+        if isinstance(input, RunState):
+            self._aside(run.take_back(earlier.rejected(input)))
         with _within(run):
             result = Runner.run_streamed(agent, input, **options)
         loop = result.run_loop_task
         if loop is not None:
-            loop.add_done_callback(lambda _: self._leave(run.over(bool(result.interruptions))))
+            loop.add_done_callback(lambda _: self._aside(run.over(bool(result.interruptions))))
         return result
 
-    def _leave(self, over: Coroutine[Any, Any, None]) -> None:
-        leaving = asyncio.ensure_future(over)
-        self._leaving.add(leaving)
-        leaving.add_done_callback(self._leaving.discard)
+    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside a streamed run, whose consumer does not wait for it."""
+        doing = asyncio.ensure_future(work)
+        self._doing.add(doing)
+        doing.add_done_callback(self._doing.discard)
 
     async def _begin(
         self, agent: Agent[Any], given: Given, conversation: str, options: dict[str, Any]
     ) -> tuple[RecordedRun, dict[str, Any]]:
         watch_agent(agent)
         options = _traced(given, options)
-        run = RecordedRun(self.desk, self.approvals, self._key(given, conversation, options), _purpose(given))
+        run = RecordedRun(self.desk, self.waiting, self._key(given, conversation, options), _purpose(given))
         if isinstance(given, RunState):
             await run.take_back(earlier.rejected(given))
         return run, options
@@ -123,7 +122,7 @@ class Recorder:
         for item in interruptions:
             watch_agent(cast("Any", item.agent))
         key = self._key(state, conversation, {"session": session})
-        run = RecordedRun(self.desk, self.approvals, key, _purpose(state))
+        run = RecordedRun(self.desk, self.waiting, key, _purpose(state))
         answers = await asyncio.gather(*(run.answer(item) for item in interruptions))
         for item, why_not in zip(interruptions, answers, strict=True):
             if why_not:
