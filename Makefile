@@ -13,6 +13,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 STATIC := src/toolwitness/server/static
 BUNDLE := $(STATIC)/toolwitness.js
+FRONT_ENDS := examples/front_ends/web/dist/ai-sdk.js
 
 WEB_SOURCES := $(shell find web -mindepth 1 \( -name node_modules -o -name '.*' \) -prune -o -type f -print 2>/dev/null)
 PIP         := $(BIN)/python -m pip --disable-pip-version-check install -qq
@@ -32,8 +33,17 @@ demo: $(STAMPS)/run $(BUNDLE) ## Open a live page where an agent's tool calls ru
 	$(call say,starting the demo; stop it with Ctrl-C)
 	@exec $(BIN)/toolwitness demo $(ARGS)
 
+.PHONY: front-ends
+front-ends: $(STAMPS)/dev $(BUNDLE) $(FRONT_ENDS) ## Open two chat pages, on the AI SDK and on AG-UI, with cards beside their own parts
+	$(call say,starting the pages; stop them with Ctrl-C)
+	@cd examples && ../$(BIN)/python -m front_ends
+
+.PHONY: prove
+prove: $(STAMPS)/dev ## Run one script under each framework alone and with toolwitness
+	@$(BIN)/toolwitness prove --all
+
 .PHONY: test
-test: $(STAMPS)/dev $(BUNDLE) tests/node/node_modules/.stamp chromium ## Run every test: the elements' own, then Python's, the browser's included
+test: $(STAMPS)/dev $(BUNDLE) $(FRONT_ENDS) tests/node/node_modules/.stamp chromium ## Run every test: the elements' own, then Python's, the browser's included
 	$(call say,the elements’ own tests)
 	@cd web && npm test --silent
 	$(call say,Python’s tests (ARGS=… is passed on to pytest))
@@ -97,7 +107,7 @@ lock: $(STAMPS)/dev ## Write the requirements locks anew from pyproject.toml
 
 .PHONY: clean
 clean: ## Remove the environment and everything built
-	rm -rf $(VENV) $(STATIC) web/node_modules tests/node/node_modules build dist site htmlcov .coverage .coverage.* \
+	rm -rf $(VENV) $(STATIC) web/node_modules tests/node/node_modules examples/front_ends/web/node_modules examples/front_ends/web/dist build dist site htmlcov .coverage .coverage.* \
 	  .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 
 # ── set-up ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -135,6 +145,16 @@ web/node_modules/.stamp: web/package.json $(wildcard web/package-lock.json)
 tests/node/node_modules/.stamp: tests/node/package.json tests/node/package-lock.json
 	$(call say,installing the front-end packages that the tests ask)
 	@cd tests/node && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+examples/front_ends/web/node_modules/.stamp: examples/front_ends/web/package.json examples/front_ends/web/package-lock.json
+	$(call say,installing the front ends of the example)
+	@cd examples/front_ends/web && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+$(FRONT_ENDS): examples/front_ends/web/node_modules/.stamp $(wildcard examples/front_ends/web/src/*) examples/front_ends/web/build.mjs
+	$(call say,building the pages of the example)
+	@cd examples/front_ends/web && npm run build --silent
 	@touch $@
 
 $(BUNDLE): web/node_modules/.stamp $(WEB_SOURCES)

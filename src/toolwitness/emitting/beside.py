@@ -36,8 +36,11 @@ async def beside(
             await queue.put(None)
 
     async def watch() -> None:
-        async for move in moves:
-            await queue.put(move)
+        try:
+            async for move in moves:
+                await queue.put(move)
+        except Exception as error:  # noqa: BLE001 -- as above: a record that cannot be read must not look like one that stands still
+            await queue.put(error)
 
     tasks = [asyncio.create_task(pump()), asyncio.create_task(watch())]
     try:

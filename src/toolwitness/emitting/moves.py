@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import State
+from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.verdicts import Actor
 from toolwitness.service import views
 from toolwitness.service.boards import Boards
@@ -91,6 +91,19 @@ class Moves:
                 if self._seen.get(invocation_id) != move.record.version:
                     yield self._sent(move)
 
+    async def settled(self) -> None:
+        """Wait until every call of the task has ended; a task without calls is settled."""
+        position = await self._place.ledger.head()
+        if await self._all_ended():
+            return
+        async for batch in self._place.ledger.follow(after=position):
+            if any(recorded.event.task_id == self._task_id for recorded in batch) and await self._all_ended():
+                return
+
+    async def _all_ended(self) -> bool:
+        view = await self._place.ledger.task(self._task_id)
+        return view is None or all(record.state in TERMINAL for record in view.shared.values())
+
     async def _moved_after(self, position: int) -> list[str]:
         recorded = await self._place.ledger.read(after=position, task_id=self._task_id)
         return list(dict.fromkeys(one.event.invocation_id for one in recorded if one.event.invocation_id))
@@ -100,9 +113,10 @@ class Moves:
         return move
 
     async def _move(self, invocation_id: str) -> Move:
+        # The record first: what moves while the rest is read is then given once more, and never taken for given.
+        record = (await read(self._place, invocation_id)).record
         document = await views.document(self._place, invocation_id, self._actor)
         card = await self._boards.card(invocation_id, self._actor)
-        record = (await read(self._place, invocation_id)).record
         ended = record.outcome.data.get("result") if record.state is State.SUCCEEDED and record.outcome is not None else None
         return Move(
             record=record, document=document, card=card, inputs=await self._shown(record, record.inputs),

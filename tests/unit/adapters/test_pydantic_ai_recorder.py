@@ -258,6 +258,58 @@ async def test_a_tool_with_a_declared_policy_waits_for_its_approval_though_the_f
     assert "policy-unobserved" not in after.findings
 
 
+async def test_a_call_with_a_policy_is_asked_for_and_runs_though_a_sibling_is_slow(desk: tw.Desk) -> None:
+    ran: list[Any] = []
+    go_on = asyncio.Event()
+
+    async def slow() -> str:
+        await go_on.wait()
+        return "slow"
+
+    desk.declare_policy(ToolPolicy(tool="book", consequences=("financially-consequential",), approvers=("role:finance",)))
+    calls: Calls = [("slow", {}, "s"), ("book", {"itinerary": "IT-1", "total": 120.0}, "b")]
+    run = asyncio.create_task(agent_of(desk, scripted(calls, "booked"), slow, booking(ran)).run("go"))
+    await desk.approve((await waiting(desk)).id, by=ANN)
+    found = await until(desk, lambda now: now["b"].state is State.SUCCEEDED)
+    assert found["s"].state is State.RUNNING
+    go_on.set()
+    await run
+
+    assert (await records(desk))["s"].state is State.SUCCEEDED
+    assert len(ran) == 1
+
+
+async def test_edited_inputs_that_do_not_validate_run_nothing_and_say_which_field(desk: tw.Desk) -> None:
+    ran: list[Any] = []
+    desk.declare_policy(ToolPolicy(tool="book", consequences=("financially-consequential",), approvers=("role:finance",)))
+    run = asyncio.create_task(agent_of(desk, scripted(BOOK, "no"), booking(ran)).run("book it"))
+    record = await waiting(desk)
+    await desk.edit_inputs(record.id, {"total": "a lot"}, by=ANN)
+    await desk.approve(record.id, by=ANN)
+    result = await run
+
+    after = (await records(desk))["b"]
+    assert (str(after.state), str(after.closure.kind), ran) == ("cancelled", "withdrawn", [])
+    assert "total" in after.closure.reason
+    outcomes = [part.outcome for message in result.all_messages() for part in message.parts if part.part_kind == "tool-return"]
+    assert outcomes == ["denied"]
+
+
+async def test_edited_inputs_of_a_tool_with_a_policy_are_the_ones_that_run(desk: tw.Desk) -> None:
+    ran: list[Any] = []
+    desk.declare_policy(ToolPolicy(tool="book", consequences=("financially-consequential",), approvers=("role:finance",)))
+    run = asyncio.create_task(agent_of(desk, scripted(BOOK, "booked"), booking(ran)).run("book it"))
+    record = await waiting(desk)
+    await desk.edit_inputs(record.id, {"total": 99.0}, by=ANN)
+    await desk.approve(record.id, by=ANN)
+    await run
+
+    after = (await records(desk))["b"]
+    assert ran == [{"itinerary": "IT-1", "total": 99.0}]
+    assert await values(desk, after.executed_inputs) == {"itinerary": "IT-1", "total": 99.0}
+    assert "executed-inputs-differ" not in after.findings
+
+
 async def test_a_denial_is_an_outcome_for_the_model_and_no_error(desk: tw.Desk) -> None:
     ran: list[Any] = []
     tool = Tool(booking(ran), name="book", requires_approval=True)

@@ -19,8 +19,9 @@ import json
 import re
 from typing import Any, Final
 
+from pydantic import ValidationError
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ApprovalRequired, ToolFailed, ToolRetryError
+from pydantic_ai.exceptions import ToolFailed, ToolRetryError
 from pydantic_ai.messages import AgentStreamEvent, CustomEvent, ModelResponse, ToolCallPart
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext, ToolApproved, ToolDefinition, ToolDenied
 from pydantic_ai.toolsets.function import FunctionToolsetTool
@@ -70,6 +71,10 @@ class Recorder(AbstractCapability[Any]):
         """By run and tool: the calls that the model was asked to make again."""
         self._proposed: dict[str, list[str]] = {}
         """By run: what it proposed."""
+
+    def task_id(self, conversation: str) -> str:
+        """Give the id of the task that holds the calls of a conversation: what an emitter, or a page, follows."""
+        return self._desk.task_id(conversation)
 
     # ── a run ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -135,12 +140,12 @@ class Recorder(AbstractCapability[Any]):
     # ── inputs ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def after_tool_validate(self, ctx: Context, *, call: ToolCallPart, tool_def: ToolDefinition, args: Any) -> Any:
-        """Record the arguments that the body will get, and defer the call where a policy of ours demands an approval."""
+        """Record the arguments that the body will get, and ask at once for the approval that somebody demands."""
         record = await self._current(ctx, call)
         await self._desk.accept_inputs(record, encode_value(args))
         policy = self._desk.place.policies.get(call.tool_name)
-        if policy is not None and policy.requires_approval and not ctx.tool_call_approved and tool_def.kind == "function":
-            raise ApprovalRequired
+        if policy is not None and policy.requires_approval and not ctx.tool_call_approved:
+            await self._desk.ask_approval(record.id)  # now, and not when its turn to run has come: nobody should wait to be asked
         return args
 
     async def on_tool_validate_error(self, ctx: Context, *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, error: Any) -> Any:
@@ -184,18 +189,21 @@ class Recorder(AbstractCapability[Any]):
         record = await self._current(ctx, call)
         permit = ""
         if record.governed:
-            claimed = await self._permit(record)
+            claimed = await self._permit(ctx, record, encode_value(args))
             if isinstance(claimed, ToolDenied):
                 return claimed
             permit, record = claimed, await self._record(record.id)
         support = _support(ctx, call.tool_name)
+        standing = await self._desk.standing(record)
+        if record.governed and not same_json(standing, encode_value(args)):  # somebody edited them while the call waited
+            args = _tool_of(ctx, call.tool_name).args_validator.validate_json(standing)
         inputs = encode_value(args)
-        same = "same" if same_json(await self._desk.standing(record), inputs) else "different"
+        same = "same" if same_json(standing, inputs) else "different"
         guard = Guard(self._desk, record, support=support, permit=permit, inputs=inputs, compared=same, raised=_RAISED)
         ending = await guard.run(lambda: handler(args))
         return self._result(ctx, call, record, ending)
 
-    async def _permit(self, record: InvocationRecord) -> str | ToolDenied:
+    async def _permit(self, ctx: Context, record: InvocationRecord, given: bytes) -> str | ToolDenied:
         """Claim the permit; ask and wait first where nothing was decided yet. A call that paused for its approval goes on with it."""
         if record.state is State.PARTIALLY_COMPLETE:
             return ""
@@ -203,6 +211,9 @@ class Recorder(AbstractCapability[Any]):
         decided = await self._desk.decision(record.id)
         if decided.permitted != "yes":
             return ToolDenied(decided.why)
+        if why := _objection(ctx, record.tool, decided.inputs, given):
+            await self._desk.withdraw(record.id, why)
+            return ToolDenied(why)
         claimed = await self._desk.claim(record.id)
         return ToolDenied(claimed.reason) if isinstance(claimed, PolicyVerdict) else claimed
 
@@ -251,10 +262,27 @@ def _answer(decided: Decided, before: bytes) -> ToolApproved | ToolDenied:
     return ToolApproved(override_args=json.loads(decided.inputs))
 
 
+def _objection(ctx: Context, tool: str, edited: bytes, given: bytes) -> str:
+    """Say what is wrong with inputs that a person put in place of validated ones; empty where they validate or were left alone."""
+    if same_json(edited, given):
+        return ""
+    try:
+        _tool_of(ctx, tool).args_validator.validate_json(edited)
+    except ValidationError as error:
+        fields = sorted({str(problem["loc"][0]) for problem in error.errors() if problem["loc"]})
+        return f"the edited inputs do not validate: {', '.join(fields) or 'they are no object'}"
+    return ""
+
+
+def _tool_of(ctx: Context, name: str) -> Any:
+    """Give the framework's tool as it calls it, or ``None``."""
+    tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
+    return (tools or {}).get(name)
+
+
 def _tool(ctx: Context, name: str) -> Any:
     """Give the framework's own tool under its wrappings, or ``None``."""
-    tools = ctx.tool_manager.tools if ctx.tool_manager is not None else None
-    tool: Any = (tools or {}).get(name)
+    tool = _tool_of(ctx, name)
     while (inner := getattr(tool, "source_tool", None)) is not None:
         tool = inner
     return tool
