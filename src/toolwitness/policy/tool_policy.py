@@ -189,12 +189,18 @@ def _wrong(field_name: str, what: str, remedy: str) -> InvalidInput:
     return InvalidInput(f"The policy's {field_name} {what}.", field=field_name, remedy=remedy)
 
 
+
+
+_POINTERS: Final = frozenset({"redact", "redact_outputs"})
+"""Fields of JSON Pointers, where an empty one names the whole value."""
+
+
 def _texts(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _wrong(name, f"is a {type(value).__name__}", "Give a list of texts.")
     entries: list[str] = []
     for entry in value:  # pyright: ignore[reportUnknownVariableType] - the caller's; each is looked at
-        if not isinstance(entry, str) or not entry.strip():
+        if not isinstance(entry, str) or not (entry.strip() or (entry == "" and name in _POINTERS)):
             raise _wrong(name, f"holds {entry!r}", "Give texts that are not empty.")
         entries.append(entry)
     return tuple(entries)
