@@ -322,7 +322,6 @@ async def test_what_the_desk_has_no_command_for_is_unchecked() -> None:
         clicked("ap1", "teleport"),
         ("user", "decision", {"kind": "edit", "tool": "erase", "approval": "ap1", "actor": "u1"}),
         ("client", "elicitation.answer", {"i": "i1", "action": "shrug"}),
-        asked("i1", "ap2", authority={"eligible": ["u1"], "quorum": 2}),
     ):
         result = await run_report(story(told(proposed("i1"), asked("i1", "ap1"), strange), {"states": {"i1#1": "awaiting_approval"}}))
         assert [entry for entry in result.unchecked if entry.startswith("event 3")]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from toolwitness.bootstrap.policy_file import load_policy
+from toolwitness.bootstrap.recovering import RecoveringDesk
 from toolwitness.bootstrap.sealed import seal
-from toolwitness.bootstrap.standing import StandingDesk
 from toolwitness.bootstrap.task import TaskHandle
 from toolwitness.core.errors import InvalidInput, UnknownId
 from toolwitness.core.record import InvocationRecord
@@ -22,12 +22,11 @@ from toolwitness.policy.tool_policy import CancelSupport, Inverse, RetryPolicy, 
 from toolwitness.ports import Clock, Draft, Ids, Ledger, Problem, Recorded
 from toolwitness.runtime.body import executor_of
 from toolwitness.runtime.dispatching import running_inside
-from toolwitness.runtime.encoding import encode_value, to_json
+from toolwitness.runtime.encoding import to_json
 from toolwitness.runtime.local import LocalRuntime
 from toolwitness.runtime.recovery import name_of_process
 from toolwitness.runtime.tools import Tool, require_readers
 from toolwitness.service import (
-    again,
     answer,
     cancel,
     close,
@@ -35,9 +34,7 @@ from toolwitness.service import (
     exchange,
     inputs,
     propose,
-    reconcile,
     record,
-    respond,
     submit,
     sweep,
     waive_child,
@@ -51,7 +48,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Desk(StandingDesk):
+class Desk(RecoveringDesk):
     """One desk in one process. Several processes may open desks on one ledger."""
 
     def __init__(
@@ -87,8 +84,9 @@ class Desk(StandingDesk):
     @overload
     def tool(
         self, function: None = None, /, *, name: str = "", title: str = "", consequences: Sequence[str] = (),
-        approvers: Sequence[str] = (), standing_authorization: str = "", approval_seconds: float | None = None,
-        input_seconds: float | None = None, queue_seconds: float | None = None, result_seconds: float | None = None,
+        approvers: Sequence[str] = (), approvals_needed: int | None = None, standing_authorization: str = "",
+        approval_seconds: float | None = None, input_seconds: float | None = None, queue_seconds: float | None = None,
+        result_seconds: float | None = None,
         scope: Sequence[str] = (), commitment_boundary: str = "", expected_effects: Sequence[str] = (), idempotency: str = "unknown",
         retry_attempts: int = 1, retry_categories: Sequence[str] = (), inverse: Inverse | None = None, recovery: Sequence[str] = (),
         alternate_routes: Sequence[str] = (), cost: Cost | Mapping[str, str] | None = None, target: Callable[..., Any] | None = None,
@@ -98,8 +96,9 @@ class Desk(StandingDesk):
 
     def tool(
         self, function: Callable[..., Any] | None = None, /, *, name: str = "", title: str = "", consequences: Sequence[str] = (),
-        approvers: Sequence[str] = (), standing_authorization: str = "", approval_seconds: float | None = None,
-        input_seconds: float | None = None, queue_seconds: float | None = None, result_seconds: float | None = None,
+        approvers: Sequence[str] = (), approvals_needed: int | None = None, standing_authorization: str = "",
+        approval_seconds: float | None = None, input_seconds: float | None = None, queue_seconds: float | None = None,
+        result_seconds: float | None = None,
         scope: Sequence[str] = (), commitment_boundary: str = "", expected_effects: Sequence[str] = (), idempotency: str = "unknown",
         retry_attempts: int = 1, retry_categories: Sequence[str] = (), inverse: Inverse | None = None, recovery: Sequence[str] = (),
         alternate_routes: Sequence[str] = (), cost: Cost | Mapping[str, str] | None = None, target: Callable[..., Any] | None = None,
@@ -123,7 +122,8 @@ class Desk(StandingDesk):
             chosen = name or getattr(fn, "__name__", "")
             policy = ToolPolicy(
                 tool=chosen, consequences=tuple(consequences), approvers=tuple(approvers),  # type: ignore[arg-type]  # words are turned into classes there
-                standing_authorization=standing_authorization, approval_seconds=approval_seconds, input_seconds=input_seconds,
+                approvals_needed=approvals_needed, standing_authorization=standing_authorization,
+                approval_seconds=approval_seconds, input_seconds=input_seconds,
                 queue_seconds=queue_seconds, result_seconds=result_seconds, scope_fields=tuple(scope),
                 commitment_boundary=commitment_boundary, expected_effects=tuple(expected_effects),
                 cancel_support=CancelSupport(str(executor_of(fn))), idempotency=idempotency,  # type: ignore[arg-type]  # as above
@@ -274,16 +274,6 @@ class Desk(StandingDesk):
         """
         return await answer.answer_together(self.place, invocation_id, actor=self._actor(by), answers=answers, **binding)
 
-    async def respond(self, invocation_id: str, answer: Any, *, by: Actor | str, reason: str = "", approval_id: str = "") -> Receipt:
-        """Answer in the tool's place: the call is closed before dispatch, and the answer is the person's and no result of the tool.
-
-        Raises as ``approve`` does.
-        """
-        raw = encode_value(answer)
-        return await respond.respond(
-            self.place, invocation_id, actor=self._actor(by), answer=raw, reason=reason, approval_id=approval_id
-        )  # fmt: skip  # one call
-
     async def request_cancellation(
         self, invocation_id: str, *, by: Actor | str, reason: str = "", scope: str = "this invocation"
     ) -> Receipt:
@@ -303,38 +293,6 @@ class Desk(StandingDesk):
         Where ``tool`` is another one, ``fields`` are all of its inputs: the call is withdrawn and the new one proposed under its policy.
         """
         return await exchange.edit_call(self.place, invocation_id, actor=self._actor(by), fields=_as_json(fields), tool=tool)
-
-    async def retry(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
-        """Propose the next attempt; the receipt's record is the new one. Raises as ``approve`` does."""
-        return await again.retry(self.place, invocation_id, actor=self._actor(by), reason=reason)
-
-    async def reverse(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
-        """Propose the named inverse as a call of its own. Raises as ``approve`` does."""
-        return await again.reverse(self.place, invocation_id, actor=self._actor(by), reason=reason)
-
-    async def resubmit(self, invocation_id: str, *, by: Actor | str, reason: str = "") -> Receipt:
-        """Propose an expired or closed call afresh. Raises as ``approve`` does."""
-        return await again.resubmit(self.place, invocation_id, actor=self._actor(by), reason=reason)
-
-    async def request_approval_again(self, invocation_id: str, *, by: Actor | str) -> Receipt:
-        """Ask anew after an approval was invalidated or has expired. Raises as ``approve`` does."""
-        return await again.request_approval_again(self.place, invocation_id, actor=self._actor(by))
-
-    async def choose_route(self, invocation_id: str, route: str, *, by: Actor | str, reason: str = "") -> Receipt:
-        """Choose a declared alternate route. Raises as ``approve`` does."""
-        return await again.choose_route(self.place, invocation_id, actor=self._actor(by), route=route, reason=reason)
-
-    async def reconcile(
-        self, invocation_id: str, conclusion: str = "", *, by: Actor | str, detail: str = "", reference: str = ""
-    ) -> Receipt:
-        """Record what is known about the effects now: ``happened``, ``did-not-happen``, ``partly``, or a sentence.
-
-        Without a conclusion the tool's ``reconcile`` function is asked; where it does not know, that is on record and nothing is settled.
-        Raises as ``approve`` does.
-        """
-        return await reconcile.reconcile(
-            self.place, invocation_id, actor=self._actor(by), conclusion=conclusion, detail=detail, reference=reference
-        )
 
     async def waive(self, task_id: str, invocation_id: str, *, by: Actor | str, reason: str) -> Recorded:
         """Waive a required call of a task. Raises as ``approve`` does."""

@@ -75,6 +75,13 @@ def _answered(record: InvocationRecord, event: Event, at: str, *, kind: str, act
 
 
 def _granted(record: InvocationRecord, event: Event, at: str) -> None:
+    """Answer the request; where it takes several people, the last of them does, and the others are kept until then."""
+    approval = next(a for a in record.approvals if a.id == event.data["approval_id"])
+    if approval.lacking > 1:
+        roles = tuple(str(role) for role in event.data.get("roles") or ())
+        agreed = Answer("agreed", event.data["actor"], event.ref, at, str(event.data.get("reason") or ""), roles)
+        approval.agreed = (*approval.agreed, agreed)
+        return
     _answered(record, event, at, kind="granted", actor=event.data["actor"])
     if record.state is State.AWAITING_APPROVAL:
         record.raise_finding(Code.APPROVED_NOT_QUEUED, "approved; no acceptance or start is recorded yet", event.ref)

@@ -46,6 +46,8 @@ def _answer_objection(record: InvocationRecord, event: Event) -> str:
         return f"terminal: the attempt is already {record.state}"
     if event.kind == Kind.DENIED:
         return ""
+    if any(one.actor == event.data["actor"] for one in approval.agreed):
+        return f"already-answered: {event.data['actor']} has agreed already; it takes {approval.lacking} more"
     bound, shown = approval.data.get("inputs_digest"), event.data.get("inputs_digest")
     if (bound and shown and bound != shown) or _moved_on(record, approval):
         return "other-inputs: the decision was made on inputs that are not the ones asked about"

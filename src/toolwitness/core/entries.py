@@ -49,6 +49,19 @@ class Approval:
     """The inputs that stood when it was asked for: an answer covers these and no others (R6)."""
     gates_start: bool = True
     """Whether it was asked for before anything had started; one asked for in the middle of a run gates what follows, not the start."""
+    agreed: tuple[Answer, ...] = ()
+    """Those who have agreed before the one that made it enough, where it takes several people."""
+
+    @property
+    def needed(self) -> int:
+        """How many different people must agree."""
+        said = self.data.get("needed")
+        return said if isinstance(said, int) and not isinstance(said, bool) and said > 1 else 1
+
+    @property
+    def lacking(self) -> int:
+        """How many more people must agree before it is granted; 0 once it is answered."""
+        return max(0, self.needed - len(self.agreed)) if self.answer is None else 0
 
 
 @dataclass(frozen=True, slots=True)

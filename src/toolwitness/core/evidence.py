@@ -145,7 +145,7 @@ KINDS: Final[Mapping[str, KindSpec]] = {
     Kind.APPROVAL_REQUESTED: KindSpec(
         _PO,
         ("approval_id", "consequence_summary", "authority", "authorization_owner", "scope"),
-        ("expires_at", "eligible", "inputs_digest", "attempt", "policy_version", "facts", "rule", "looked"),
+        ("expires_at", "eligible", "inputs_digest", "attempt", "policy_version", "facts", "rule", "looked", "needed"),
     ),
     Kind.APPROVAL_INVALIDATED: KindSpec(_PO, ("approval_id", "reason"), ("rule", "changed")),
     Kind.PERMITTED: KindSpec(

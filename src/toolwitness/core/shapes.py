@@ -68,7 +68,7 @@ SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType({
     Kind.INPUT_REQUIRED: _shapes("collector expires_at", unresolved=TEXTS),
     Kind.INPUTS_ACCEPTED: _shapes("inputs_digest", unresolved=TEXTS, inputs=REFERENCE),
     Kind.INPUTS_REJECTED: _shapes("collector expires_at", unresolved=TEXTS),
-    Kind.APPROVAL_REQUESTED: _shapes("approval_id expires_at inputs_digest"),
+    Kind.APPROVAL_REQUESTED: _shapes("approval_id expires_at inputs_digest", needed=WHOLE_NUMBER),
     Kind.APPROVAL_INVALIDATED: _shapes("approval_id reason"),
     Kind.PERMITTED: _shapes("expires_at result_expires_at"),
     Kind.REFUSED: _shapes("rule reason"),

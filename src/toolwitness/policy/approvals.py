@@ -54,6 +54,7 @@ def build_request(record: InvocationRecord, policy: ToolPolicy, *, approval_id: 
         "policy_version": policy.version,
         "facts": facts if scope or facts["unreadable"] else None,
         "rule": "confirmation-required",
+        "needed": policy.approvals_needed if (policy.approvals_needed or 1) > 1 else None,
     }
     return {name: value for name, value in request.items() if value is not None}
 
@@ -177,9 +178,10 @@ def _known(case: _Case) -> str:
 
 
 def _unanswered(case: _Case) -> str:
-    answer = case.asked.answer
+    answer, who = case.asked.answer, case.actor.id if case.actor else ""
     if answer is None:
-        return ""
+        agreed = case.approving and any(one.actor == who for one in case.asked.agreed)
+        return f"{who} has approved it already; {case.asked.lacking} more must" if agreed else ""
     by = f" by {answer.actor}" if answer.actor else ""
     return f"already {answer.kind}{by} at {answer.at or 'a time that was not recorded'}"
 

@@ -171,13 +171,47 @@ class Authority:
         return PolicyVerdict(allowed=False, rule="authorizer", reason=f"the authorizer answered {verdict!r}, which is no verdict")
 
     def judge_grant(self, record: InvocationRecord, policy: ToolPolicy, now: datetime) -> PolicyVerdict | None:
-        """Ask again about whoever granted the approval that counts: it stands while they could still give it. ``None`` without a grant."""
+        """Ask again about whoever granted the approval that counts: it stands while they could still give it, each of them
+        where it took several. ``None`` without a grant.
+        """
         approval = record.approval
         if approval is None or approval.answer is None or not record.granted:
             return None
-        answer = approval.answer
-        granter = Actor(id=answer.actor, roles=frozenset(answer.roles), tenant=record.tenant)
-        return self.judge(record, policy, granter, action="approve", now=now, eligible=eligible_for(approval.data, policy))
+        verdict = None
+        for answer in (*approval.agreed, approval.answer):
+            granter = Actor(id=answer.actor, roles=frozenset(answer.roles), tenant=record.tenant)
+            verdict = self.judge(record, policy, granter, action="approve", now=now, eligible=eligible_for(approval.data, policy))
+            if not verdict.allowed:
+                break
+        return verdict
+
+    def gone(self, record: InvocationRecord, policy: ToolPolicy, now: datetime) -> PolicyVerdict | None:
+        """Say that what an approval of a call rests on is gone: taken back, narrowed, or over. ``None`` where it is not, or nobody knows.
+
+        That is so of a granted one where whoever granted it could not give it any more; of one that waits where nobody whom it names could,
+        or one of several who have agreed already could not. What breaks an authorizer takes nobody's authority.
+        """
+        approval = record.approval
+        if approval is None or (record.open_approval is None and not record.granted):
+            return None
+        eligible = eligible_for(approval.data, policy)
+        if record.granted:
+            verdict = self.judge_grant(record, policy, now)
+            return verdict if verdict is not None and not verdict.allowed and verdict.rule in GONE else None
+        actors = [Actor(id=one.actor, roles=frozenset(one.roles), tenant=record.tenant) for one in approval.agreed]
+        agreed = (self.judge(record, policy, actor, action="approve", now=now, eligible=eligible) for actor in actors)
+        left = next((verdict for verdict in agreed if not verdict.allowed and verdict.rule in GONE), None)
+        named = [entry for entry in eligible if not entry.startswith("not:")]
+        if left is not None or not all(entry.startswith("user:") for entry in named):
+            return left  # a role may be anybody's: who holds it is not known here
+        people = [Actor(id=entry.removeprefix("user:"), tenant=record.tenant) for entry in named]
+        verdicts = [self.judge(record, policy, actor, action="approve", now=now, eligible=eligible) for actor in people]
+        over = bool(verdicts) and all(not verdict.allowed and verdict.rule in GONE for verdict in verdicts)
+        return verdicts[0] if over else None
+
+
+GONE: Final = frozenset({"authority-revoked", "authority-expired", "authority-narrowed"})
+"""Rules that say that authority that was there is there no more."""
 
 
 def eligible_for(asked: Mapping[str, Any], policy: ToolPolicy) -> tuple[str, ...]:

@@ -31,7 +31,8 @@ def stricter(one: ToolPolicy, other: ToolPolicy) -> ToolPolicy:
             continue
         answers = [answer for answer in (first, second) if answer != nothing]
         said[field.name] = answers[0] if len(answers) == 1 or first == second else _stricter(field.name, first, second)
-    if said.get("approvers") or combine(said.get("consequences", ())).confirm.value is Confirm.BEFORE_COMMITMENT:
+    asked = said.get("approvers") or said.get("approvals_needed") is not None
+    if asked or combine(said.get("consequences", ())).confirm.value is Confirm.BEFORE_COMMITMENT:
         said.pop("standing_authorization", None)  # no mandate stands where the other wants somebody to be asked
     return ToolPolicy(**said)
 
@@ -96,6 +97,7 @@ def _first_of(order: tuple[T, ...]) -> Callable[[T, T], T]:
 _CHOICES: Final[Mapping[str, Any]] = MappingProxyType({
     "consequences": _classes,
     "approvers": _approvers,
+    "approvals_needed": max,
     "retry": _retry,
     "plain_names": _reasons,
     "cancel_support": _first_of((CancelSupport.UNSUPPORTED, CancelSupport.THREAD, CancelSupport.TASK)),

@@ -85,6 +85,8 @@ class ToolPolicy:
     """None at all counts as unknown: the most restrictive answers."""
     approvers: tuple[str, ...] = ()
     """``role:finance``, ``user:ann``, ``not:proposer``. Naming any means that an approval is required."""
+    approvals_needed: int | None = None
+    """How many different people must approve each call; ``None`` says nothing of it, and one is enough."""
     standing_authorization: str = ""
     """The recorded mandate that covers calls of this tool, so that no approval is asked for each."""
     authorization_owner: str = "tool policy"
@@ -122,7 +124,8 @@ class ToolPolicy:
         Raises:
             InvalidInput: names the field and the fix; nothing half-understood is kept.
         """
-        for name in ("approvers", "scope_fields", "expected_effects", "recovery", "alternate_routes", "redact", "redact_outputs", "read_again"):
+        _check_types(self)
+        for name in _LISTS:
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         object.__setattr__(self, "consequences", _classes(self.consequences))
         for name, words in (("cancel_support", CancelSupport), ("idempotency", Idempotency)):
@@ -141,7 +144,7 @@ class ToolPolicy:
         """Whether a person has to agree before this tool may run."""
         if self.standing_authorization:
             return False
-        return bool(self.approvers) or self.demands.confirm.value is not Confirm.WHEN_REQUIRED
+        return bool(self.approvers) or self.approvals_needed is not None or self.demands.confirm.value is not Confirm.WHEN_REQUIRED
 
     @property
     def eligible(self) -> tuple[str, ...]:
@@ -189,6 +192,9 @@ def _wrong(field_name: str, what: str, remedy: str) -> InvalidInput:
     return InvalidInput(f"The policy's {field_name} {what}.", field=field_name, remedy=remedy)
 
 
+_LISTS: Final = (
+    "approvers", "scope_fields", "expected_effects", "recovery", "alternate_routes", "redact", "redact_outputs", "read_again",
+)  # fmt: skip  # names in lines
 
 
 _POINTERS: Final = frozenset({"redact", "redact_outputs"})
@@ -220,6 +226,17 @@ def _word(name: str, value: object, words: type[StrEnum]) -> StrEnum:
     return words(value)
 
 
+def _check_types(policy: ToolPolicy) -> None:
+    """Refuse what is of another type altogether: a mandate that is merely true would be no mandate."""
+    for name in ("tool", "standing_authorization", "authorization_owner", "commitment_boundary"):
+        if not isinstance(value := getattr(policy, name), str):
+            raise _wrong(name, f"is a {type(value).__name__}", "Give a text.")
+    for name, kind, optional in (("retry", RetryPolicy, ()), ("inverse", Inverse, (None,)), ("cost", Cost, (None,))):
+        value = getattr(policy, name)
+        if value not in optional and not isinstance(value, kind):
+            raise _wrong(name, f"is a {type(value).__name__}", f"Give a {kind.__name__}.")
+
+
 def _check_texts(policy: ToolPolicy) -> None:
     if not policy.tool.strip():
         raise _wrong("tool", "is empty", "Give the tool's name.")
@@ -246,11 +263,15 @@ def _check_limits(policy: ToolPolicy) -> None:
             continue
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_SECONDS:
             raise _wrong(name, f"is {seconds!r}", "Give seconds, more than 0 and at most a year, or leave it out.")
+    needed = cast("object", policy.approvals_needed)  # as below
+    if needed is not None and (isinstance(needed, bool) or not isinstance(needed, int) or not 1 <= needed <= _MOST_APPROVALS):
+        raise _wrong("approvals_needed", f"is {needed!r}", f"Give how many people must approve: 1 to {_MOST_APPROVALS}, or leave it out.")
     attempts = cast("object", policy.retry.attempts)  # whatever the caller gave
     if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
         raise _wrong("retry.attempts", f"is {attempts!r}", "Give the most attempts in all; 1 means no retry.")
 
 
+_MOST_APPROVALS: Final = 20
 _SECONDS: Final = ("approval_seconds", "input_seconds", "queue_seconds", "result_seconds")
 
 
@@ -262,14 +283,14 @@ def _check_sense(policy: ToolPolicy) -> None:
     if policy.standing_authorization and demands.confirm.value is Confirm.BEFORE_COMMITMENT:
         by = ", ".join(demands.confirm.demanded_by)
         raise _wrong("standing_authorization", f"cannot cover {by}", "Such a call is confirmed each time: remove it.")
-    if policy.standing_authorization and policy.approvers:
+    if policy.standing_authorization and (policy.approvers or policy.approvals_needed is not None):
         raise _wrong("standing_authorization", "stands beside approvers", "Keep the mandate or the approvers, not both.")
     declared = demands.cancel_until.value is not CancelUntil.DECLARED_COMMITMENT or not named
     if not declared and not policy.commitment_boundary:
         raise _wrong("commitment_boundary", "is empty", "Say after which step a destructive call cannot be called back.")
 
 
-_LATER: Final = frozenset({"cost", "read_again", "leaves", "redact_outputs", "plain_names"})
+_LATER: Final = frozenset({"approvals_needed", "cost", "read_again", "leaves", "redact_outputs", "plain_names"})
 
 
 def _plain(value: Any) -> Any:

@@ -74,6 +74,10 @@ def _awaiting_approval(reading: Reading) -> Iterator[Claim]:
     if asked is None:
         return
     yield claim(f"asked {token(asked.at)} by {reading.who(asked.data.get('authorization_owner'))}", [asked.ref])
+    for one in asked.agreed:
+        yield claim(f"agreed {token(one.at)} by {reading.who(one.actor)}", [one.ref])
+    if asked.needed > 1 and asked.lacking:
+        yield claim(f"{asked.lacking} of {asked.needed} approvals still missing", [asked.ref])
     if asked.answer is not None and asked.answer.kind == "granted":
         yield claim(f"approved {token(asked.answer.at)} by {reading.who(asked.answer.actor)}", [asked.answer.ref])
 

@@ -262,6 +262,7 @@ def _policy(reading: Reading) -> Rows:
     for asked in record.approvals:
         rule = f", by rule {line(asked.data['rule'])}" if asked.data.get("rule") else ""
         rows.append(_row("approval asked", f"{token(asked.at)} by {reading.who(asked.data['authorization_owner'])}{rule}"))
+        rows += [_row("agreed", f"{token(one.at)} by {reading.who(one.actor)}") for one in asked.agreed]
         if asked.answer is not None:
             reason = f": {line(asked.answer.reason)}" if asked.answer.reason else ""
             who = reading.who(asked.answer.actor)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from toolwitness.core.evidence import Kind
+from toolwitness.core.lineage import idempotency_key
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Deadline, State
 from toolwitness.core.times import rfc3339
@@ -19,6 +20,7 @@ from toolwitness.runtime.body import Body, UnrecordedStart, WaiterGone
 from toolwitness.runtime.facts import Ended, Ending, EndingKind, Executor, Fact, Started
 from toolwitness.runtime.reporting import Reporter
 from toolwitness.runtime.tools import Tool
+from toolwitness.service.workplace import read
 
 
 def _no_limit(error: BaseException) -> str:
@@ -82,8 +84,10 @@ class Guard:
                 when it comes.
         """
         in_thread = self._support is Support.THREAD
+        situation = await read(self._desk.place, self._record.id)
         body = Body(
             call, executor=Executor.TASK, lease=f"{self._desk.desk.host}/{self._record.id[-8:]}", now=self._desk.place.now,
+            idempotency_key=idempotency_key(situation.record, situation.view.shared),
             on_waiter_gone=WaiterGone.LEAVE if in_thread else WaiterGone.STOP,
             unrecorded_start=UnrecordedStart.REFUSE if self._record.governed else UnrecordedStart.RUN,
         )  # fmt: skip  # facts in lines

@@ -1,6 +1,7 @@
 """Approve or deny: one decision, bound to one request, used once (R6)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import Kind
@@ -18,6 +19,8 @@ async def approve(
     request_id: str = "",
 ) -> Receipt:  # fmt: skip  # a signature in three lines
     """Approve the request that waits, as ``actor``; policy's permission to dispatch is recorded with it.
+
+    Where it takes several people, the last of them permits; what the others have said is kept until then.
 
     ``approval_id`` and ``inputs_digest`` bind the click to what was shown; empty means the request that waits now.
 
@@ -39,6 +42,9 @@ async def approve(
             authority=situation.authority,
         )
         require(verdict, act, remedy="Look at the card again: it shows what can still be decided.")
+        asked = next((one for one in situation.record.approvals if one.id == wanted), None)
+        if asked is not None and asked.lacking > 1:
+            return [replace(act, event=replace(act.event, once_key=f"answer:{wanted}:{actor.id}"))]  # others still have to agree
         if dispatched(situation.record):
             return [act]  # asked for in the middle of a run: what goes on has been permitted long ago
         money = judge_money(place, situation, raw, standing)

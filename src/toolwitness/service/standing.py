@@ -175,6 +175,25 @@ def _invalidated(place: Workplace, situation: Situation, holder: str, role: str)
     return [make_draft(place, record, Kind.APPROVAL_INVALIDATED, facts, once_key=key)]
 
 
+def authority_gone(situation: Situation) -> bool:
+    """Tell whether an approval that has not been used rests on authority that has ended since, or waits for nobody any more."""
+    record = situation.record
+    if record.claim is not None or record.state not in BEFORE_DISPATCH:
+        return False
+    return situation.authority.gone(record, situation.policy, situation.now) is not None
+
+
+def void_what_is_gone(place: Workplace, situation: Situation) -> list[Draft]:
+    """Invalidate such an approval, with the rule by which the authority is gone."""
+    record, approval = situation.record, situation.record.approval
+    gone = situation.authority.gone(record, situation.policy, situation.now) if authority_gone(situation) else None
+    if gone is None or approval is None:
+        return []
+    facts = {"approval_id": approval.id, "reason": gone.reason, "rule": gone.rule}
+    key = f"answer:{approval.id}" if record.open_approval is not None else ""
+    return [make_draft(place, record, Kind.APPROVAL_INVALIDATED, facts, once_key=key)]
+
+
 def _nobody_left(eligible: Sequence[Any], holder: str, role: str) -> bool:
     """Tell whether only somebody whose whole authority is gone was named."""
     named = {str(entry) for entry in eligible if not str(entry).startswith("not:")}

@@ -1,7 +1,8 @@
 """The sweeper: records what time alone has made true, by the policy's clock, once across processes and also after a restart (R10).
 
-Deadlines that have passed; reports that have waited long enough for others that do not come (R2); executors whose lease has run out
-without a word. And it takes further what a command had begun when its process died between two steps.
+Deadlines that have passed; authority that has ended while a request was pending; reports that have waited long enough for others that do
+not come (R2); executors whose lease has run out without a word. And it takes further what a command had begun when its process died between
+two steps.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from toolwitness.core.states import TERMINAL, Owner, State
 from toolwitness.policy.deadlines import Due, Standing, due, standing
 from toolwitness.ports import Draft, Recorded
 from toolwitness.service.release import overdue, release_drafts
+from toolwitness.service.standing import authority_gone, void_what_is_gone
 from toolwitness.service.submit import submit
 from toolwitness.service.workplace import Situation, Workplace, carry_out, make_draft, read
 
@@ -52,6 +54,7 @@ async def _look_at(place: Workplace, invocation_id: str) -> list[Recorded]:
         (overdue(record, now, place.hold_seconds), partial(release_drafts, place)),
         (due(record, now), partial(_elapsed, place)),
         (_lapsed(situation), partial(_lost, place)),
+        (authority_gone(situation), partial(void_what_is_gone, place)),
     ]
     for is_due, decide in decisions:
         if is_due:

@@ -24,9 +24,6 @@ async def approval_requested(stage: Stage, step: Step) -> Answer:
     key = stage.key(step)
     if await stage.record(stage.id_of(key)) is None and "tool" in step.fields:
         await propose_call(stage, step, key)
-    needed = _more_than_one(step)
-    if needed:
-        return Answer(unclear=f"an approval by {needed} people: our policy takes one")
     covered = [key, *(f"{name}#1" for name in texts(step.fields.get("covers")) if _is_call(stage, name) and f"{name}#1" != key)]
     approval = text(step.fields.get("approval")) or f"approval of event {step.seq}"
     taken = {ours for covering in stage.approvals.values() for ours in covering.values()}
@@ -60,7 +57,8 @@ async def _ask(stage: Stage, step: Step, key: str, approval: str) -> tuple[Recor
     _remember(stage, step, raw)
     facts = build_request(situation.record, situation.policy, approval_id=approval, inputs=raw, now=stage.clock.now())
     eligible = [entry if entry.startswith(("role:", "user:", "not:")) else f"user:{entry}" for entry in eligible_of(step)]
-    limits = {"eligible": eligible, "authority": ", ".join(eligible)} if eligible else {}
+    limits: dict[str, Any] = {"eligible": eligible, "authority": ", ".join(eligible)} if eligible else {}
+    limits["needed"] = _more_than_one(step) or None
     draft = make_draft(stage.place, situation.record, Kind.APPROVAL_REQUESTED, {**facts, **limits, "expires_at": _deadline(stage, step)})
     return await stage.append([draft], situation.record.task_id)
 
