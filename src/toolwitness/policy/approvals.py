@@ -204,7 +204,7 @@ def _undispatched(case: _Case) -> str:
 
 def _same_attempt(case: _Case) -> str:
     bound = case.asked.data.get("attempt")
-    if bound is None or bound == case.record.attempt:
+    if bound is None or (type(bound) is int and bound == case.record.attempt):  # True is no number, though it equals 1
         return ""
     return f"it was asked for attempt {bound}, and this is attempt {case.record.attempt}"
 
@@ -252,8 +252,11 @@ def _scope_in_view(case: _Case) -> str:
         return ""
     if not case.record.tool:
         return "no tool is on record that would be approved"
-    facts = cast("Mapping[str, Any]", case.asked.data.get("facts") or {})
-    missing = [str(name) for name in facts.get("unreadable") or ()]
+    facts: Any = case.asked.data.get("facts")
+    hidden: Any = facts.get("unreadable") if isinstance(facts, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # a source's
+    if not (facts is None or isinstance(facts, Mapping)) or not (hidden is None or isinstance(hidden, list | tuple)):
+        return "what must be in view cannot be understood"
+    missing = [str(name) for name in cast("Sequence[object]", hidden or ())]
     return f"what it covers cannot be shown: {', '.join(missing)}" if missing else ""
 
 
