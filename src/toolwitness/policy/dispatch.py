@@ -162,8 +162,9 @@ def _bound(case: _Case) -> str:
     data = approval.data
     if data.get("inputs_digest") != (case.record.inputs or {}).get("digest"):
         return "the inputs have changed since the approval"
-    if data.get("attempt", case.record.attempt) != case.record.attempt:
-        return f"the approval is for attempt {data['attempt']}"
+    attempt = data.get("attempt", case.record.attempt)
+    if type(attempt) is not int or attempt != case.record.attempt:  # True is no number, though it equals 1
+        return f"the approval is for attempt {attempt}"
     if data.get("policy_version", case.policy.version) != case.policy.version:
         return "the tool's policy has changed since the approval"
     return ""
