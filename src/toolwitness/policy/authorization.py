@@ -7,7 +7,7 @@ answers. An authorizer that breaks refuses.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.times import rfc3339
@@ -215,9 +215,15 @@ GONE: Final = frozenset({"authority-revoked", "authority-expired", "authority-na
 
 
 def eligible_for(asked: Mapping[str, Any], policy: ToolPolicy) -> tuple[str, ...]:
-    """Name who may answer a request: those whom it was bound to, else those whom the policy names."""
-    bound = asked.get("eligible")
-    return tuple(str(entry) for entry in bound) if bound else policy.eligible
+    """Name who may answer: those whom the request was bound to, else those of the policy; nobody where that cannot be understood."""
+    bound: Any = asked.get("eligible")
+    if bound is None or bound == []:
+        return policy.eligible
+    named = isinstance(bound, list | tuple) and all(isinstance(entry, str) for entry in bound)  # pyright: ignore[reportUnknownVariableType]  # a source's
+    return tuple(cast("Sequence[str]", bound)) if named else _NOBODY
+
+
+_NOBODY: Final = ("not:understood",)
 
 
 def _principal(actor: Actor | None) -> dict[str, Any]:
