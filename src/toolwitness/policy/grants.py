@@ -81,16 +81,20 @@ def read_terms(data: Mapping[str, Any]) -> tuple[Terms, str]:
     try:
         scope, limit = cast("Mapping[str, Any]", data["scope"]), cast("Mapping[str, Any]", data["limit"])
         count = limit.get("count")
-        most, amount = (read_money(one["amount"], one["currency"]) if one else None for one in (scope.get("most"), limit.get("amount")))
-        where = dict(cast("Mapping[str, Any]", scope.get("where", {})))
+        most, amount = (
+            None if one is None else read_money(one["amount"], one["currency"]) for one in (scope.get("most"), limit.get("amount"))
+        )  # fmt: skip  # one comprehension
+        where, task = scope.get("where", {}), scope.get("task", "")
         tool, version = str(scope["tool"]), str(scope["policy_version"])
     except (KeyError, TypeError, ValueError, AttributeError, InvalidInput) as error:
         raise InvalidInput(f"The grant cannot be read: {error}.", field="grant", remedy="Record a new one.") from None
+    if not isinstance(where, dict) or not isinstance(task, str):
+        raise InvalidInput("The grant does not say readably what it is for.", field="grant", remedy="Record a new one.")
     countable = count is None or (isinstance(count, int) and not isinstance(count, bool) and count > 0)
     if expires_at is None or not countable or (count is None and amount is None):
         raise InvalidInput("The grant has no limit or no end that can be read.", field="grant", remedy="Record a new one.")
     terms = Terms(
-        tool=tool, expires_at=expires_at, count=count, amount=amount, most=most, where=where, task=str(scope.get("task") or "")
+        tool=tool, expires_at=expires_at, count=count, amount=amount, most=most, where=cast("dict[str, Any]", where), task=task
     )  # fmt: skip  # one call
     return terms, version
 
@@ -226,8 +230,11 @@ def _in_time(case: _Covering) -> str:
 
 def _granter(case: _Covering) -> str:
     """Whoever gave it must still be somebody who could approve this call."""
-    roles = frozenset(str(role) for role in case.grant.get("roles") or ())
-    actor = Actor(id=str(case.grant.get("actor") or ""), roles=roles, tenant=case.record.tenant)
+    who, held = case.grant.get("actor"), case.grant.get("roles", [])
+    if not isinstance(who, str) or not isinstance(held, list | tuple):
+        return "who gave it, and in which roles, cannot be understood"
+    roles = frozenset(str(role) for role in cast("Sequence[object]", held))
+    actor = Actor(id=who, roles=roles, tenant=case.record.tenant)
     verdict = case.authority.judge(
         case.record, case.policy, actor, action="approve", now=case.now, eligible=case.policy.eligible
     )  # fmt: skip  # one call
