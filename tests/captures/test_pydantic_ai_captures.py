@@ -14,12 +14,6 @@ from toolwitness.testing.scoring import Score, score
 ROOT = Path(__file__).parents[2]
 CAPTURES = sorted((ROOT / "spec" / "captures" / "pydantic-ai").rglob("*.jsonl"))
 
-LIMITS = {
-    "ui_vercel5_inline_mixed": "the stream for version 5 writes a denial as an output, and nothing in it betrays that",
-}
-"""Captures whose stream shows less than what happened, in a way that nothing in it betrays. Pinned, so that a change is noticed."""
-
-
 def format_of(path: Path) -> str:
     return "pydantic-ai-recorder" if path.name.startswith("hook_") else "pydantic-ai"
 
@@ -36,10 +30,7 @@ async def judged(path: Path) -> Score:
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
 async def test_a_replay_claims_nothing_that_the_tool_did_not_do(path: Path) -> None:
-    actual = [str(one) for one in (await judged(path)).false]
-
-    expected = ["i2: succeeded; its body never started"] if path.stem in LIMITS else []
-    assert actual == expected
+    assert (await judged(path)).false == []
 
 
 async def test_at_most_three_in_a_hundred_claims_are_missed_over_all_captures() -> None:
@@ -47,8 +38,7 @@ async def test_at_most_three_in_a_hundred_claims_are_missed_over_all_captures() 
     for path in CAPTURES:
         one = await judged(path)
         print(one)  # noqa: T201 -- the score is what this test is for; pytest -s shows it
-        if path.stem not in LIMITS:
-            total.add(one)
+        total.add(one)
     print(total, *total.missed, sep="\n  missed ")  # noqa: T201 -- as above
 
     assert len(CAPTURES) >= 110

@@ -160,6 +160,10 @@ VERCEL: Final = (
     Word("vercel:tool-input-error", (K.PROPOSED, K.INPUTS_REJECTED, K.CLOSED), "input and errorText"),
     Word("vercel:tool-approval-request", (K.APPROVAL_REQUESTED,), "approvalId, toolCallId", "a deadline, who may approve"),
     *_results("vercel:tool-output-available", "success", "success, again", "not executed", "answered", "supplied", "denied", "interrupted"),
+    Word(
+        "vercel:tool-output-available unmarked", (K.LOST,), "a text, for a call about which a handler inside was asked",
+        "whether it ran: the stream for version 5 writes a denial with the word for success",
+    ),
     *_results("vercel:tool-output-error", "failed", "refused", "timed out", "interrupted"),
     *_results("vercel:tool-output-denied", "denied"),
     Word("vercel:abort", (K.WAITER_RELEASED,), "the run was cancelled"),

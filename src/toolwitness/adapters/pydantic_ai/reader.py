@@ -12,7 +12,7 @@ from toolwitness.adapters.pydantic_ai import native, outside
 from toolwitness.adapters.pydantic_ai.mapping import ADAPTER, VERSION
 from toolwitness.adapters.pydantic_ai.native import Handler
 from toolwitness.adapters.pydantic_ai.streams import AgUi, Vercel
-from toolwitness.reading.lenient import members, text
+from toolwitness.reading.lenient import items, members, text
 from toolwitness.reading.reader import CaptureReader, Unmapped
 
 
@@ -41,6 +41,8 @@ class Reader(CaptureReader):
 
     def driver(self, kind: str, event: Any) -> None:
         """Map what was done from outside."""
+        if kind == "handler called":
+            self._vercel.asked_inside |= {text(one) for one in items(members(event).get("ids"))}
         self.note(kind, outside.driver(self.calls, kind, event))
 
     def outcome(self, kind: str, event: Any) -> None:

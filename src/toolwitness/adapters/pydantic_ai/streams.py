@@ -194,6 +194,8 @@ class Vercel:
         """Begin with nothing seen."""
         self.calls = calls
         self.stream = Stream()
+        self.asked_inside: set[str] = set()
+        """Calls about which a handler inside the run was asked: the stream for version 5 writes its no as an output."""
 
     def handlers(self) -> Mapping[str, Handler]:
         """Give the handlers by the name after ``vercel:``."""
@@ -241,9 +243,14 @@ class Vercel:
         calls.refuse_inputs(word, call, "pydantic-ai: the arguments did not validate", details=_parsed(event.get("errorText")))
 
     def _ask(self, calls: Calls, word: str, event: Event) -> None:
+        self.stream.marks = "yes"
         calls.ask_approval(word, calls.meant(_key(event)))
 
     def _output(self, calls: Calls, word: str, event: Event) -> None:
+        if self.stream.marks != "yes" and _key(event) in self.asked_inside and isinstance(event.get("output"), str):
+            why = "a handler was asked about this call, and this stream may write its no as an output"
+            endings.doubt(calls, calls.meant(_key(event)), f"{word} unmarked", why)
+            return
         self._take(calls, Result(provider_id=_key(event), outcome="success", content=event.get("output"), word=word))
 
     def _failed(self, calls: Calls, word: str, event: Event) -> None:
@@ -251,6 +258,7 @@ class Vercel:
         self._take(calls, Result(provider_id=_key(event), outcome="error", content=content, word=word))
 
     def _denied(self, calls: Calls, word: str, event: Event) -> None:
+        self.stream.marks = "yes"
         self._take(calls, Result(provider_id=_key(event), outcome="denied", content=None, word=word))
 
     def _take(self, calls: Calls, result: Result) -> None:
