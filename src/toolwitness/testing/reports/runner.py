@@ -15,6 +15,8 @@ from toolwitness.testing.reports.fragments import play_fragments
 from toolwitness.testing.reports.history import read_history
 from toolwitness.testing.reports.judging import PROSE, judge
 from toolwitness.testing.reports.moments import Moment, look
+from toolwitness.testing.reports.raw import KINDS, play_raw, with_an_approver
+from toolwitness.testing.reports.raw.judging import judge_raw
 from toolwitness.testing.reports.runtime_words import Word
 from toolwitness.testing.reports.stage import Answer, Stage
 from toolwitness.testing.reports.story import Step, read_story
@@ -45,13 +47,17 @@ async def run_report(report: object) -> Result:
         InvalidInput: it is no report.
     """
     story = read_story(report)
-    if story.kind not in EVENTS | FRAGMENTS:
+    if story.kind not in EVENTS | FRAGMENTS | frozenset(KINDS):
         keys = sorted(set(story.expected) - PROSE)
         return Result(id=story.id, kind=story.kind, passed=False, unchecked=["unsupported", *keys])
-    stage = Stage(story)
+    stage = Stage(with_an_approver(story) if story.kind in KINDS else story)
     findings = Findings()
-    moments = await _play(stage, findings) if story.kind in EVENTS else await play_fragments(stage, findings)
-    judge(Case(stage=stage, moments=moments, recorded=await stage.ledger.read(), findings=findings), story.expected)
+    if story.kind in KINDS:
+        moments, wires = await play_raw(stage, findings)
+        judge_raw(Case(stage=stage, moments=moments, recorded=await stage.ledger.read(), findings=findings), story.expected, wires)
+    else:
+        moments = await _play(stage, findings) if story.kind in EVENTS else await play_fragments(stage, findings)
+        judge(Case(stage=stage, moments=moments, recorded=await stage.ledger.read(), findings=findings), story.expected)
     for problem in await stage.desk.verify():
         findings.wrong.append(f"the ledger does not verify: {problem.place}: {problem.what}")
     await stage.ledger.close()

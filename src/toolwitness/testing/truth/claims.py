@@ -25,7 +25,7 @@ class Claims:
     @property
     def states(self) -> list[str]:
         """The state of each call, oldest first."""
-        return [str(document["state"]) for document in self.documents]
+        return [str(document["state"] or "no state") for document in self.documents]
 
     @property
     def starts(self) -> int:

@@ -130,7 +130,7 @@ def _succeeded(claims: Claims, document: Row, own: Sequence[Episode], case: Case
         return
     if not any(run.well for run in own):
         yield _verdict(claims, document, "succeeded", f"its body {own[-1]}", own, "no end that returned well")
-    elif says_otherwise(document.get("output", {}).get("result")):
+    elif says_otherwise(_result(document)):
         yield _verdict(claims, document, "succeeded", "its result says that it was not", own, "a result that says failed or cancelled")
 
 
@@ -221,6 +221,12 @@ def says_otherwise(result: Any) -> bool:
     if result.get("isError") is True or result.get("is_error") is True:
         return True
     return any(str(result.get(name)).lower() in _DISGUISED for name in ("status", "state", "outcome"))
+
+
+def _result(document: Row) -> Any:
+    """Give the result of a call, or its text where it is no JSON."""
+    output: Row = document.get("output") or {}
+    return output.get("result", output.get("resultText"))
 
 
 def _silent(own: Sequence[Episode], truth: Truth) -> bool:

@@ -74,8 +74,9 @@ async def judge_capture(capture: Capture, directory: Path) -> Judged | Skipped:
 
 
 def allowed_for(capture: Capture) -> Allowed:
-    """Give what whole evidence allows in this capture, from the module that is written for its format or its framework."""
-    for name in (capture.format_name.removesuffix("-recorder"), capture.framework):
+    """Give what whole evidence allows in this capture, from the module that is written for its format, its reader's room or its framework."""
+    room = FORMATS[capture.format_name].partition(":")[0].rpartition(".")[2]
+    for name in (capture.format_name.removesuffix("-recorder"), room, capture.framework):
         module = f"toolwitness.testing.allowed.{name.replace('-', '_')}"
         if find_spec(module) is not None:
             allowed: Callable[..., Any] = import_module(module).allowed

@@ -1,0 +1,9 @@
+"""Reports that hold the words of one framework: they are read by the readers that read recordings, at the desk of the report.
+
+``wire`` feeds a reader and names what it finds as the report does; ``streams`` plays the kinds that are events one after another;
+``judging`` compares what only such reports expect. The other modules play the kinds that are no stream.
+"""
+
+from toolwitness.testing.reports.raw.playing import KINDS, play_raw, with_an_approver
+
+__all__ = ["KINDS", "play_raw", "with_an_approver"]
