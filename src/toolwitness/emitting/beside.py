@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from toolwitness.emitting.moves import Move
 
@@ -25,24 +25,7 @@ async def beside(
         Exception: whatever the chunks raise, after every move that was recorded before it.
     """
     queue: asyncio.Queue[Chunk | Move | BaseException | None] = asyncio.Queue(maxsize=64)
-
-    async def pump() -> None:
-        try:
-            async for chunk in chunks:
-                await queue.put(chunk)
-        except Exception as error:  # noqa: BLE001 -- it is raised again where the stream is read
-            await queue.put(error)
-        else:
-            await queue.put(None)
-
-    async def watch() -> None:
-        try:
-            async for move in moves:
-                await queue.put(move)
-        except Exception as error:  # noqa: BLE001 -- as above: a record that cannot be read must not look like one that stands still
-            await queue.put(error)
-
-    tasks = [asyncio.create_task(pump()), asyncio.create_task(watch())]
+    tasks = [asyncio.create_task(_pour(chunks, queue, end="tell")), asyncio.create_task(_pour(moves, queue, end="keep"))]
     try:
         async for one in _until_end(queue):
             yield one
@@ -55,6 +38,18 @@ async def beside(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _pour(source: AsyncIterable[Any], queue: "asyncio.Queue[Any]", *, end: str) -> None:
+    """Put what comes into the queue, and what it breaks with too: a record that cannot be read must not look like one that stands still."""
+    try:
+        async for one in source:
+            await queue.put(one)
+    except Exception as error:  # noqa: BLE001 -- it is raised again where the stream is read
+        await queue.put(error)
+    else:
+        if end == "tell":
+            await queue.put(None)
 
 
 async def _until_end(queue: "asyncio.Queue[Chunk | Move | BaseException | None]") -> AsyncIterator[Chunk | Move]:

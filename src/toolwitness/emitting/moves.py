@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.verdicts import Actor
+from toolwitness.emitting.numbers import for_scripts
 from toolwitness.service import views
 from toolwitness.service.boards import Boards
 from toolwitness.service.sealing import as_shown
@@ -49,8 +50,10 @@ class Move:
         return self.record.id
 
     def payload(self) -> dict[str, Any]:
-        """Give what travels: the call's id, the version of its record, its document and its card."""
-        return {"invocationId": self.record.id, "version": self.record.version, "document": self.document, "card": self.card}
+        """Give what travels: the call's id, the version of its record, its document and its card, with numbers that survive a script."""
+        told = {"invocationId": self.record.id, "version": self.record.version, "document": self.document, "card": self.card}
+        whole: dict[str, Any] = for_scripts(told)
+        return whole
 
 
 class Moves:

@@ -11,6 +11,7 @@ import toolwitness as tw
 from toolwitness.adapters.ag_ui import emitter as ag_ui
 from toolwitness.adapters.ai_sdk import emitter as ai_sdk
 from toolwitness.emitting.moves import KEY, Moves
+from toolwitness.emitting.numbers import for_scripts
 from toolwitness.service import views
 from toolwitness.wire.framing import SseDecoder
 
@@ -97,7 +98,7 @@ async def test_a_desk_without_a_framework_streams_native_parts_where_they_are_tr
     last = {chunk["id"]: chunk["data"] for chunk in said[:-1] if chunk["type"] == ai_sdk.PART}
     assert len(last) == 4
     for invocation_id, payload in last.items():
-        assert payload["document"] == json.loads(json.dumps(await views.document(desk.place, invocation_id, ANN)))
+        assert payload["document"] == for_scripts(json.loads(json.dumps(await views.document(desk.place, invocation_id, ANN))))
         assert payload["card"]["id"] == payload["invocationId"] == invocation_id
     states = sorted(payload["card"]["state"] for payload in last.values())
     assert states == ["cancelled", "cancelled", "failed", "succeeded"]
@@ -198,7 +199,7 @@ async def test_ag_ui_gets_a_custom_event_at_every_move_and_the_record_in_the_met
         started = b'data: {"type":"RUN_STARTED", "threadId":"t","runId":"r"}\n\n'
         events = [started, result, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}]
         raw = b"".join([one async for one in ag_ui.Emitter(desk, trip.id, actor=ANN).beside(theirs(*events))])
-        document = json.loads(json.dumps(await views.document(desk.place, outcome.record.id, ANN)))
+        document = for_scripts(json.loads(json.dumps(await views.document(desk.place, outcome.record.id, ANN))))
 
     assert raw.startswith(started)
     said = frames(raw)

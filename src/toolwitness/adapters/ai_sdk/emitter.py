@@ -14,6 +14,7 @@ from toolwitness.core.states import ClosureKind, State
 from toolwitness.core.verdicts import Actor
 from toolwitness.emitting.beside import beside
 from toolwitness.emitting.moves import DeskLike, Move, Moves
+from toolwitness.emitting.numbers import for_scripts
 from toolwitness.wire.framing import encode_sse
 
 PART: Final = "data-tool-call"
@@ -138,13 +139,22 @@ class _Native:
 
     def _true(self, move: Move, call: str) -> Iterator[tuple[str, Chunk]]:
         record = move.record
-        yield "input", {"type": "tool-input-available", "toolCallId": call, "toolName": record.tool, "input": move.inputs, "dynamic": True}
+        yield (
+            "input",
+            {
+                "type": "tool-input-available",
+                "toolCallId": call,
+                "toolName": record.tool,
+                "input": for_scripts(move.inputs),
+                "dynamic": True,
+            },
+        )
         denied = record.closure is not None and record.closure.kind is ClosureKind.DENIED and record.approvals
         asked = record.open_approval or (record.approvals[-1] if denied else None)  # a denial needs the request that it answers
         if asked is not None:
             yield asked.id, {"type": "tool-approval-request", "approvalId": asked.id, "toolCallId": call}
         if record.state is State.SUCCEEDED:
-            yield "end", {"type": "tool-output-available", "toolCallId": call, "output": move.result, "dynamic": True}
+            yield "end", {"type": "tool-output-available", "toolCallId": call, "output": for_scripts(move.result), "dynamic": True}
         elif record.state is State.FAILED:
             yield "end", {"type": "tool-output-error", "toolCallId": call, "errorText": _failure(move), "dynamic": True}
         elif denied:
