@@ -35,7 +35,14 @@ class Trace:
     """Whether its approval was asked for by its own id."""
     denial: str = ""
     """The id of the event that denied it."""
+    told_by: str = ""
+    """The row of the table that told its end; the tool itself tells it before any message does."""
     outputs: int = 0
+
+    @property
+    def of_the_tool(self) -> bool:
+        """Whether the tool itself, or a hook around it, told its end: a message then only repeats it."""
+        return self.told_by.startswith(("tools:", "mw."))
 
 
 @dataclass(slots=True)
@@ -99,10 +106,10 @@ class Book:
                 call = self.calls.propose(f"{word} {'invalid ' * bool(one.refused)}tool calls".replace("chunk tool calls", "chunk"),
                                           one.id, one.tool, one.raw)  # fmt: skip  # one call
                 mine.append(call)
-                if one.refused:
-                    self.calls.refuse_inputs(f"{word} invalid tool calls", call, f"{mapping.ADAPTER}: {one.refused}", details=one.args)
             else:
                 left.remove(call)
+            if one.refused and not call.refused:
+                self.calls.refuse_inputs(f"{word} invalid tool calls", call, f"{mapping.ADAPTER}: {one.refused}", details=one.args)
             self.trace(call).args = one.args
         for one in ids:
             self._by_message[one] = mine
@@ -127,11 +134,15 @@ class Book:
         last = known[-1]
         if last.over and self.trace(last).how == "failed":
             return self.calls.propose(f"{word}, again", provider_id, tool or last.tool, last.args, again=last)
+        at_work = (last.begun or last in held) and not last.over and not last.released
+        if at_work and last.run == self.calls.run:  # nothing has ended it, and no other run takes it up: the id was used twice
+            return self.calls.propose(word, provider_id, tool or last.tool, exact(inputs))
         return last
 
     def hold(self, word: str, provider_id: str, tool: str, inputs: Any) -> Call:
         """Keep a start until something shows that its arguments were not refused."""
         call = self.starting(word, provider_id, tool, inputs)
+        call.run, call.released = self.calls.run, False
         self._held.append(Held(self.pen.place, call, word, tool, inputs))
         return call
 
@@ -155,6 +166,10 @@ class Book:
         endings.start(self.calls, call, word, inputs=held.inputs, compared="different" if other else "")
         self.trace(call).results.clear()
         call.run, call.begun, call.over, call.released = self.calls.run, True, False, False
+
+    def unsettled(self) -> list[tuple[int, str]]:
+        """Give the rows of the starts that are still held, with their words."""
+        return [(held.place.seq, held.word) for held in self._held]
 
     def drop(self, call: Call) -> bool:
         """Forget the held start of a call whose arguments were refused; tell whether there was one."""
@@ -181,10 +196,14 @@ class Book:
             return
         call = self.ending(provider_id, text(message.get("name")))
         if call.over and self.trace(call).how != "doubted":
-            told = [c for c in self.calls.known(provider_id) if c.over and not self.trace(c).results]
+            told = [c for c in self.calls.known(provider_id) if c.over and not self.trace(c).results and self.trace(c).of_the_tool]
             if told or not key:
                 self._attach(told[0] if told else call, key)
                 return
+            if self.trace(call).how == "failed":  # and it was run once more, of which only the end is told
+                call = self.calls.propose(f"{word} success, again", provider_id, call.tool, call.args, again=call)
+                endings.start(self.calls, call, f"{word} success, again")
+                call.run, call.begun = self.calls.run, True
         self._attach(call, key)
         if call.refused and not call.begun and message.get("status") == "error":
             return  # the end of the tool has said it, and said it better
@@ -236,7 +255,7 @@ class Book:
         word = self._again(word, "success", call)
         self._approved(word, call)
         endings.succeed(self.calls, call, word, content)
-        self.trace(call).how = "succeeded"
+        self.ended(call, "succeeded", word)
 
     def fail(self, word: str, call: Call, category: str, content: Any) -> None:
         """Record a failure; what it did is unknown where nothing shows that the body was entered."""
@@ -244,14 +263,14 @@ class Book:
         word = self._again(word, "failed", call)
         self._approved(word, call)
         endings.fail(self.calls, call, word, category, content, detail=_DETAILS[category], effects=effects)
-        self.trace(call).how = "failed"
+        self.ended(call, "failed", word)
 
     def _again(self, word: str, ending: str, call: Call) -> str:
         """Record the start of a second run, which its own end proves, and name the row of the table."""
         second = call.over and call.ended and not call.begun and self.trace(call).how in {"succeeded", "failed"}
         word = self._word(word, f"{ending}, again" if second and ending == "success" else ending)
         if second:
-            endings.start(self.calls, call, word)
+            endings.start(self.calls, call, word, attempt=call.attempt + call.runs)
         return word
 
     def _approved(self, word: str, call: Call) -> None:
@@ -261,7 +280,12 @@ class Book:
     def doubt(self, word: str, call: Call, reason: str) -> None:
         """Record that what came as an end cannot be believed."""
         endings.doubt(self.calls, call, word, reason)
-        self.trace(call).how = "doubted"
+        self.ended(call, "doubted", word)
+
+    def ended(self, call: Call, how: str, word: str) -> None:
+        """Note how a call ended, and which row of the table told it."""
+        trace = self.trace(call)
+        trace.how, trace.told_by = how, word
 
     def refuse(self, word: str, call: Call, why: str, details: str) -> None:
         """Record that the arguments were refused: the model is told, and asked."""

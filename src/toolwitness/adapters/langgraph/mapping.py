@@ -22,7 +22,7 @@ _SAID: Final = {
         (K.PROPOSED, K.INPUTS_REJECTED), "an AI message's invalid_tool_calls: arguments that are no JSON object; nobody runs them", "",
     ),
     "success": ((K.GRANTED, K.SUCCEEDED), "a tool message, status success; a grant where its approval was per call", "a start"),
-    "success, again": ((K.STARTED, K.SUCCEEDED), "a second tool message for a call that had ended", ""),
+    "success, again": ((K.PROPOSED, K.STARTED, K.SUCCEEDED), "one more message for a call that had ended, an attempt if it failed", ""),
     "failed": ((K.GRANTED, K.STARTED, K.FAILED), "a tool message, status error; a start only of a second run", "a stable category"),
     "refused": ((K.INPUTS_REJECTED,), "the framework's own text for an unknown tool", ""),
     "not executed": ((K.CLOSED,), "texts of the call limit and of the classifier: it was not executed", ""),
@@ -88,7 +88,7 @@ STREAM: Final = (
     Word("tasks:result error", (K.FAILED, K.LOST), "the task ended by an exception; by a cancellation: whether the body ended is unknown"),
     Word("tasks:result other", (), "a node ended"),
     Word(
-        "tools:tool-started", (K.PROPOSED, K.STARTED), "the tool is called, with what it gets; a proposal where none was streamed",
+        "tools:tool-started", (K.PROPOSED, K.CLOSED, K.STARTED), "the tool is called, with what it gets; a proposal where none came",
         "it comes before the arguments are checked: it counts once nothing refused them",
     ),
     Word("tools:tool-started approved", (K.GRANTED, K.STARTED), "a call whose own approval nobody was seen to answer", "who approved"),
@@ -116,7 +116,7 @@ STATE: Final = (
 HOOK: Final = (
     Word(
         "mw.START",
-        (K.PROPOSED, K.STARTED),
+        (K.PROPOSED, K.CLOSED, K.STARTED),
         "wrap_tool_call was entered: args are the executed ones; counts once nothing refused them; a "
         "proposal where its message was not streamed",
         "",

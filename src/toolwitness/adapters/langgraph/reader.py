@@ -92,8 +92,9 @@ class Reader(CaptureReader):
         self.outside.outcome(kind, event)
 
     def end(self) -> None:
-        """Let the held starts count, and report the interrupts whose call was never known."""
-        self.book.settle()
+        """Report the starts that nothing confirmed, and the interrupts whose call was never known."""
+        for row, word in self.book.unsettled():
+            self.unmapped.append(Unmapped(row, word, "the stream ends before it could show that the arguments were not refused"))
         for one in self.interrupts.unattributed():
             why = "an interrupt that names no call while several could have asked"
             self.unmapped.append(Unmapped(one.row, _INTERRUPT, why))
@@ -182,18 +183,29 @@ class Reader(CaptureReader):
         elif alone and (call.begun or not self.book.saw_tools):
             effects = None if call.begun else "unknown"
             endings.fail(self.calls, call, row, "raised", error, detail="The task of the call ended by an exception.", effects=effects)
-            self.book.trace(call).how = "failed"
+            self.book.ended(call, "failed", row)
 
     # ── the state of a thread ───────────────────────────────────────────────────────────────────────────────────────
 
     def _checkpoint(self, kind: str, event: Any) -> None:
         shown, word = members(event), kind.split(":", 1)[0]
         fresh = word == "checkpoints"
-        for task in map(members, items(shown.get("tasks"))):
+        tasks = [members(task) for task in items(shown.get("tasks"))]
+        self._learn(tasks)
+        for task in tasks:
             self._task_over(word, task, fresh=False)
         values = members(shown.get("values"))
         self._take(word, values or shown.get("messages"))
         self.interrupts.take(word, shown.get("interrupts"), fresh=fresh)
+
+    def _learn(self, tasks: list[Event]) -> None:
+        """Learn which call the one task stands for that has failed and is not known, where one call is open and no other can be meant."""
+        failed = [task for task in tasks if text(task.get("error")) and text(task.get("id")) not in self._tasks]
+        for task in tasks:
+            self._take("get_state", task.get("result"))
+        opened = [call for call in self.calls.all if not call.over and not call.refused and not call.followed and not call.awaits_approval]
+        if len(failed) == 1 and len(opened) == 1:
+            self._tasks[text(failed[0].get("id"))] = opened
 
     def _debug(self, kind: str, event: Any) -> None:
         shown = members(event)

@@ -129,10 +129,13 @@ class Recorder(AgentMiddleware[RecordedState, Any, Any]):
 
     async def _propose_all(self, side: DeskSide, state: Any, runtime: Any) -> None:
         where = whereabouts(state, runtime.execution_info)
-        message = next((m for m in reversed(state["messages"]) if isinstance(m, AIMessage)), None)
+        place, message = next(((n, m) for n, m in reversed(list(enumerate(state["messages"]))) if isinstance(m, AIMessage)), (0, None))
         counted: dict[str, int] = {}
+        answered = {m.tool_call_id for m in state["messages"][place:] if isinstance(m, ToolMessage)}
         for call in message.tool_calls if message is not None else ():
             key = str(call["id"])
+            if key in answered:
+                continue  # by the framework itself: a structured response, which has no body
             counted[key] = counted.get(key, 0) + 1
             task_id = await side.task_for(where.conversation, where.purpose)
             known = carried(await side.records(task_id), where, key)

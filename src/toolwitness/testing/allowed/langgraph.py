@@ -52,8 +52,9 @@ def _hooks(rows: Sequence[Row]) -> Iterator[Expectation]:
         if kind == "mw.START":
             starts[call] = starts.get(call, 0) + 1
         elif kind == "mw.RETURNED":
-            refused = event.get("status") == "error" and _refused(str(event.get("content")))
-            starts[call] -= refused
+            error, content = event.get("status") == "error", str(event.get("content"))
+            refused = error and _refused(content)
+            starts[call] -= error and (refused or content.startswith("Error invoking tool"))  # which is said before the body, and inside it
             yield Expectation(call, "refused" if refused else _said(event), _ends("refused" if refused else _said(event)), _seq(row))
         elif kind == "mw.RAISED":
             yield Expectation(call, "failed", _ends("failed"), _seq(row))
