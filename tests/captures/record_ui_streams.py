@@ -1,4 +1,4 @@
-"""Records streams of AG-UI and assistant-ui with the real Python packages: ``python tests/captures/record_ui_streams.py``.
+"""Records streams of AG-UI and assistant-ui with the real Python packages: ``record_ui_streams.py [SCENARIO …]``.
 
 A small agent runs real tool bodies, which write what they really do (``truth``), and says it through the package's own encoder. AG-UI has
 no agent of its own: its events are made here, with the package's models. No network, no key, a few seconds.
@@ -6,6 +6,7 @@ no agent of its own: its events are made here, with the package's models. No net
 
 import asyncio
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -164,6 +165,16 @@ def agui_failure_in_a_snapshot(stream: AgUi) -> None:
     stream.finish("r1")
 
 
+def agui_the_same_id_twice_in_one_response(stream: AgUi) -> None:
+    stream.start("r1")
+    for number in (1, 1, 2):
+        stream.write("c-same", "look", json.dumps({"q": number}))
+    for number in (1, 1, 2):
+        stream.truth.run("c-same", lambda number=number: number)
+        stream.answer("c-same", str(number))
+    stream.finish("r1")
+
+
 def agui_approval_granted(stream: AgUi) -> None:
     stream.start("r1")
     stream.write("c-book", "book", '{"q": "LH1"}')
@@ -313,14 +324,18 @@ def _save(directory: Path, stem: str, suffix: str, framed: str, chunks: list[str
     (directory / f"{stem}.truth.jsonl").write_text(rows, encoding="utf-8", newline="")
 
 
-async def main() -> None:
+async def main(only: list[str]) -> None:
     for name, play in AGUI.items():
+        if only and name not in only:
+            continue
         stream = AgUi()
         play(stream)
         stream.save(name)
     for name, play in ASSISTANT.items():
+        if only and name not in only:
+            continue
         await record_assistant(name, play)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(sys.argv[1:]))

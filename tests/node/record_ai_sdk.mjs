@@ -1,4 +1,4 @@
-// Records UI message streams by running the real AI SDK, versions 6 and 7, with a scripted model: `node record_ai_sdk.mjs`.
+// Records UI message streams by running the real AI SDK, versions 6 and 7, with a scripted model: `node record_ai_sdk.mjs [SCENARIO …]`.
 // Each scenario is a script of model responses, tools that write what they really do (truth), and, where it has a second request, the
 // answer of a client. No network, no key, a few seconds.
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -159,6 +159,11 @@ const SCENARIOS = {
     const tools = { look: capture.tool(({ q }) => q) };
     await capture.run(sdk, { responses: [calls(["call_0", "look", '{"q":1}']), calls(["call_0", "look", '{"q":2}']), says("done")], tools, messages: ask });
   },
+  async the_same_id_twice_in_one_response(sdk, capture) {
+    const tools = { look: capture.tool(({ q }) => q) };
+    const wanted = [["call_0", "look", '{"q":1}'], ["call_0", "look", '{"q":2}'], ["call_1", "look", '{"q":3}'], ["call_1", "look", '{"q":3}']];
+    await capture.run(sdk, { responses: [calls(...wanted), says("done")], tools, messages: ask });
+  },
   async arguments_that_are_no_object(sdk, capture) {
     const tools = { book: capture.tool(() => "booked", { inputSchema: z.object({ id: z.number() }) }) };
     const wanted = [["call-list", "book", "[1,2]"], ["call-cut", "book", '{"id": 1'], ["call-empty", "book", ""], ["call-twice", "book", '{"id":1}{"id":2}']];
@@ -207,9 +212,10 @@ const SCENARIOS = {
   },
 };
 
+const only = process.argv.slice(2);
 for (const version of ["6", "7"]) {
   const sdk = { ...(await import(`ai${version}`)), ...(await import(`ai${version}/test`)) };
-  for (const [name, play] of Object.entries(SCENARIOS)) {
+  for (const [name, play] of Object.entries(SCENARIOS).filter(([name]) => only.length === 0 || only.includes(name))) {
     const capture = new Capture();
     await play(sdk, capture);
     capture.save(`v${version}`, name);

@@ -107,6 +107,12 @@ async def test_an_id_that_is_used_again_after_an_end_is_another_attempt() -> Non
     assert [one["inputs"]["values"] for one in told["invocations"]] == [{"q": "x"}, {"q": "x"}]
 
 
+async def test_an_id_that_is_given_twice_in_one_response_is_two_calls() -> None:
+    told = await read(started(), *call(), *call(), result("1"), result("1"), finished())
+
+    assert states(told) == ["succeeded", "succeeded"]
+
+
 # ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -331,6 +331,19 @@ async def test_a_second_attempt_under_the_same_id_points_back_and_hides_nothing(
     assert second["identity"]["retryOf"] == first["identity"]["invocationId"]
 
 
+async def test_an_id_that_is_given_twice_in_one_response_is_two_calls() -> None:
+    result = await read(START, STEP, begun(), available(), begun(), available(), output(1), output(1))
+
+    assert states(result) == ["succeeded", "succeeded"]
+
+
+async def test_an_input_that_comes_again_without_a_beginning_is_the_same_call() -> None:
+    result = await read(START, STEP, begun(), available(), available(), output(1), available())
+
+    assert states(result) == ["succeeded"]
+    assert len(result["unmapped"]) == 2
+
+
 async def test_an_id_that_is_used_again_after_a_success_is_another_call() -> None:
     result = await read(START, STEP, available(), output(1), {"type": "finish-step"}, STEP, available(given={"q": "y"}), output(2))
 

@@ -234,7 +234,7 @@ class Reader(CaptureReader):
         last = known[-1] if known else None
         if last is not None and not last.proposal and last.run == self.calls.run:
             self.calls.propose(word, key, writing.tool, args, answered=last)
-        elif last is not None and not last.over and (last.tool, last.args) == (writing.tool, args):
+        elif last is not None and not last.over and last.run < self.calls.run and (last.tool, last.args) == (writing.tool, args):
             self.note(word, f"{key} was announced before, with the same arguments: they are not added to one another")
         else:
             if last is not None and last.over and not last.well:
@@ -254,13 +254,19 @@ class Reader(CaptureReader):
             self.note(word, f"{key} is answered while it is being written")
             self._announce("TOOL_CALL_START", key)
         self.calls.turn_to_tools()
-        call = self.calls.meant(key)
+        call = self._unanswered(key)
         if self.interrupts.close_refused(word, call):
             self.note(word, "the answer to a call that was refused: it is kept in the row, and is no result")
             return
         call.run, content = self.calls.run, event.get("content")
         unknown = "it carries an error, in a field that the protocol does not have" if event.get("error") else ""
         self._answers.append(_Answer(call, word, content, self._doubt(call, content, unknown), self.pen.place))
+
+    def _unanswered(self, key: str) -> Call:
+        """Give the call that an answer is about: the oldest that has none yet, else the one that any word with this id is about."""
+        answered = [answer.call for answer in self._answers]
+        open_calls = [call for call in self.calls.known(key) if not call.over and call not in answered]
+        return open_calls[0] if open_calls else self.calls.meant(key)
 
     def _doubt(self, call: Call, content: Any, why: str = "") -> str:
         reads = error_text(content)

@@ -182,7 +182,10 @@ class Reader(CaptureReader):
             self.calls.refuse_inputs(word, call, text(chunk.get("errorText")) or "the input was refused")
 
     def _announce(self, word: str, chunk: Chunk) -> Call | None:
-        """Propose the call, unless it is one that was announced before; ``None`` where it is and has ended."""
+        """Propose the call, unless it is one that was announced before; ``None`` where it is and has ended.
+
+        Whatever the model was seen to begin anew is another call, also under the same id in one response: the framework runs both.
+        """
         key = text(chunk["toolCallId"])
         written = self._writing.pop(key, None)
         draft = written or Writing(provider_id=key, tool="")
@@ -198,10 +201,11 @@ class Reader(CaptureReader):
         if there is None:
             same_step = self._step == self._answered_in.get(last.invocation_id)
             return self._propose(word, key, tool, args, answered=last if same_step else None)
-        if there.args == args and not last.over and (there.step == self._step or last.waits_for == "approval"):
+        here = there.step == self._step
+        if there.args == args and not last.over and (last.waits_for == "approval" if not here else written is None):
             self.note(word, f"{key} was announced before, with the same input")
             return last
-        if there.args == args and there.step == self._step and written is None:
+        if there.args == args and here and written is None:
             self.note(word, f"{key} was announced before and has ended; that stands")
             return None
         return self._again(word, key, tool, args, last)
