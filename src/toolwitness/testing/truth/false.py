@@ -27,7 +27,9 @@ _BEFORE: Final = frozenset({"denied", "dismissed", "withdrawn", "answered-by-hum
 _NOTHING_DONE: Final = frozenset({"not-executed", "none-expected"})
 _OPEN: Final = frozenset({"unknown", "required"})
 _ACCEPTANCE: Final = re.compile(r"TASK_STATE_SUBMITTED|'status': 'working'|'task-received'|'submitted'|task-received", re.IGNORECASE)
-_TERMINATED: Final = re.compile(r"TASK_STATE_CANCELED|'status': 'cancell?ed'|TASK_STATE_REJECTED|task-revoked|'REVOKED'")
+_TERMINATED: Final = re.compile(
+    r"TASK_STATE_CANCELED|'(?:status|state)': '(?:cancell?ed|rejected)'|TASK_STATE_REJECTED|task-revoked|'REVOKED'"
+)
 _REFUSED: Final = re.compile(
     r"'args_valid': False|validation_error|unknown_tool|unavailable_tool|tool-input-error|'(invalid|dynamic_invalid)': True"
     r"|-32602|-32601|not a valid tool|validation error|Invalid (input|arguments)|invalid JSON|Unrecognized|InvalidToolInput|NoSuchTool"

@@ -92,7 +92,7 @@ def asks(row: Row) -> bool:
 
 
 _ASKS: Final = re.compile(
-    r"__interrupt__|INPUT_REQUIRED|AUTH_REQUIRED|input_required|inputRequests|PAUSED|DeferredToolRequests|'interrupts': \[\{"
+    r"__interrupt__|INPUT_REQUIRED|AUTH_REQUIRED|input.required|auth-required|inputRequests|PAUSED|DeferredToolRequests|'interrupts': \[\{"
 )
 
 
