@@ -6,7 +6,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from agents import Agent, RunConfig, RunState, function_tool
+import pytest
+from agents import Agent, RunState, function_tool, set_trace_processors
 from agents.testing import ScriptedModel
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
@@ -16,6 +17,11 @@ from toolwitness.adapters.openai_agents import Recorder
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "frameworks"
 BLOCKS = re.findall(r"```python\n(.*?)```", (DOCS / "openai-agents.md").read_text(encoding="utf-8"), re.DOTALL)
 WIRES = (DOCS / "provider-wires.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def traces_stay_here() -> None:
+    set_trace_processors([])
 
 
 def model(name: str) -> ScriptedModel:
@@ -81,7 +87,6 @@ async def test_the_lines_that_pause_and_go_on_run_as_they_stand() -> None:
 
         assert found[0].final_output == "done"
         assert [str(row.state) for row in await desk.ledger.states()] == ["succeeded"]
-    assert RunConfig is not None
 
 
 def test_every_format_on_the_page_of_the_wires_is_one_that_can_be_replayed_and_its_lines_run() -> None:

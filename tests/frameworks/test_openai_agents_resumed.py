@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, RunState, function_tool
+from agents import Agent, RunState, function_tool, set_trace_processors
 from agents.mcp import MCPServer
 from mcp.types import CallToolResult, TextContent
 from mcp.types import Tool as McpTool
@@ -84,6 +84,27 @@ async def test_two_resumptions_of_one_snapshot_at_once_run_the_body_once(desk: t
 
     assert len(ran) == 1
     assert told == ["PNR ABC123", "PNR ABC123"]
+
+
+async def test_one_approval_lets_one_of_two_conversations_go_on_that_look_alike(desk: tw.Desk) -> None:
+    set_trace_processors([])
+    ran: list[Any] = []
+    recorder = Recorder(desk, waiting="interrupt")
+    agents = [agent_of(scripted(BOOK, "done"), booking(ran)) for _ in range(2)]
+    saved = [(await recorder.run(agent, "book it")).to_state().to_json() for agent in agents]
+    tasks = list(reversed(await desk.ledger.tasks()))
+    views = [await desk.ledger.task(task) for task in tasks]
+    first, later = [next(iter(view.records.values())) for view in views if view is not None]
+    await desk.approve(later.id, by=ANN)
+
+    resumed = await recorder.resolve(await RunState.from_json(agents[1], saved[1]))
+    await recorder.run(agents[1], resumed)
+    waits = asyncio.create_task(recorder.resolve(await RunState.from_json(agents[0], saved[0])))
+    done, _ = await asyncio.wait({waits}, timeout=0.1)
+
+    assert (len(tasks), len(ran), done) == (2, 1, set())
+    await desk.deny(first.id, by=ANN)
+    await waits
 
 
 async def test_what_is_rejected_in_the_saved_state_closes_the_request_at_the_desk(desk: tw.Desk) -> None:

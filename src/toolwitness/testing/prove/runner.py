@@ -32,6 +32,7 @@ class Provable:
 
 PROVABLE: Final = MappingProxyType({
     "pydantic-ai": Provable(module="pydantic_ai", extra="pydantic-ai", distribution="pydantic-ai-slim"),
+    "openai-agents": Provable(module="openai_agents", extra="openai-agents", distribution="openai-agents"),
     "mcp": Provable(module="mcp", extra="mcp", distribution="mcp"),
 })  # fmt: skip  # one line a framework
 """Every framework that ``toolwitness prove`` can show."""
