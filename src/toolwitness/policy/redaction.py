@@ -16,7 +16,7 @@ from urllib.parse import quote, quote_plus
 
 from toolwitness.core.strict_json import pointer, walk
 from toolwitness.core.values import MARKER, Hidden
-from toolwitness.policy.secret_names import MAY_BE_NAMED, is_secret_name
+from toolwitness.policy.secret_names import is_secret_name, may_be_named
 
 Steps: TypeAlias = tuple[str, ...]
 
@@ -68,7 +68,7 @@ def is_marker(value: object) -> bool:
 
 def redact(raw: bytes, rules: Rules) -> Redaction | None:
     """Give the copy of a value that may be shown; ``None`` where nothing in it is secret, so that the value itself may be."""
-    named = rules.names == "yes" and MAY_BE_NAMED.search(raw) is not None
+    named = rules.names == "yes" and may_be_named(raw)
     if not rules.pointers and not named and not _may_repeat(raw, rules.known):
         return None
     text = _decoded(raw)

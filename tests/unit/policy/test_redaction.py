@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from toolwitness.core.values import MARKER, Hidden
 from toolwitness.policy.redaction import UNREADABLE, Rules, is_marker, markers_in, redact, scrub, scrub_text
-from toolwitness.policy.secret_names import is_secret_name
+from toolwitness.policy.secret_names import SECRET_NAMES, is_secret_name, may_be_named
 
 
 def shown(raw: str | bytes, **rules: Any) -> str | None:
@@ -42,6 +42,15 @@ def test_a_name_that_sounds_secret_is_found_in_any_spelling(name: str) -> None:
 ])  # fmt: skip  # as above
 def test_a_name_that_only_looks_alike_is_not(name: str) -> None:
     assert not is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_no_secret_name_is_passed_over_at_first_sight(name: str) -> None:
+    words = name.split(" ")
+    spelled = ["_".join(words), "-".join(words).upper(), words[0] + "".join(word.title() for word in words[1:]), name]
+    assert [one for one in spelled if not is_secret_name(one)] == []
+    assert [one for one in spelled if not may_be_named(json.dumps({one: "x"}).encode())] == []
+    assert may_be_named("".join(f"\\u{ord(letter):04X}" for letter in name).encode())
 
 
 def test_everything_else_stays_as_it_was_written() -> None:
