@@ -36,6 +36,8 @@ class Reader(CaptureReader):
         self._states = States(self.calls)
         self._asked: dict[str, tuple[str, Object]] = {}
         """By request id: the request's method and parameters."""
+        self._unseen: dict[str, str] = {}
+        """By task: the word that asked to cancel it before anything of it was seen."""
 
     # ── rows ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -63,7 +65,11 @@ class Reader(CaptureReader):
         told = members(event)
         task_id = text(told.get("task")) or text(told.get("id")) or named(told, "taskId")
         if re.search(r"cancel", kind, re.IGNORECASE):
-            self._cancel("driver cancel", self._meant(task_id, [call for call in self.calls.all if not call.over]), UNRECORDED)
+            call = self._meant(task_id, [call for call in self.calls.all if not call.over])
+            if call is None and task_id:
+                self._unseen[task_id] = "driver cancel"
+                return
+            self._cancel("driver cancel", call, UNRECORDED)
         elif re.search(r"answer|authori[sz]|token|repl(y|ies)", kind, re.IGNORECASE) and not _NO_ANSWER.search(kind):
             call = self._meant(task_id, [call for call in self.calls.all if call.waits_for and not call.over])
             if call is not None and call.waits_for and not call.over:
@@ -138,7 +144,10 @@ class Reader(CaptureReader):
         if known is not None:
             return known
         self.calls.turn_to_tools()
-        return self.calls.propose("task", task_id, "agent", exact(dict(message)) if message else b"")
+        call = self.calls.propose("task", task_id, "agent", exact(dict(message)) if message else b"")
+        if task_id in self._unseen:
+            self._cancel(self._unseen.pop(task_id), call, UNRECORDED)
+        return call
 
     def _seen(self, seen: Seen, *, asked: Object | None = None) -> None:
         if not seen.task_id:

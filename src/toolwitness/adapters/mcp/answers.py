@@ -134,7 +134,7 @@ def _texts(result: Mapping[str, Any]) -> Iterator[str]:
 def _disguise(result: Mapping[str, Any]) -> str:
     """Say which words make a result look like a cancellation. A text among several blocks is the tool's report, not its outcome."""
     structured = result.get("structuredContent")
-    said = list(_texts(result))
+    said = [re.sub(mapping.PREFIX, "", one) for one in _texts(result)]
     candidates = [structured, members(structured).get("result"), said[0] if len(said) == len(items(result.get("content"))) == 1 else ""]
     return next((found for found in map(disguised_cancel, candidates) if found), "")
 

@@ -215,6 +215,8 @@ TIMED_OUT: Final = r"^timed out after [0-9.]+ ?s"
 """The reason that the Python SDK gives when its own limit passed; a caller's cancellation differs in this text only."""
 TASK_EXTENSION: Final = "io.modelcontextprotocol/related-task"
 """The member of ``_meta`` that links a message to a task."""
+PREFIX: Final = r"^(Error executing tool \S+: |MCP error -\d+: )"
+"""What the SDKs put before a tool's own words."""
 TEXTS: Final = (
     ("invalid-input", r"^(MCP error -32602: )?Input validation error|^Error executing tool \S+: \d+ validation errors? for"),
     ("unknown-tool", r"^MCP error -32602: Tool .* not found|^Unknown tool: "),
