@@ -120,3 +120,12 @@ stored = st.builds(
 @often
 async def test_stored_messages(rows: list[dict[str, Any]]) -> None:
     await check(rows, "ai-sdk-messages")
+
+
+kept = st.builds(lambda more: {"type": "tool-call", **more}, member)
+
+
+@given(st.lists(st.fixed_dictionaries({"content": st.lists(kept | anything, max_size=4)}), min_size=1, max_size=4))
+@often
+async def test_stored_messages_of_assistant_ui(rows: list[dict[str, Any]]) -> None:
+    await check(rows, "assistant-ui-messages")

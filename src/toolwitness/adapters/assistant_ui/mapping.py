@@ -82,7 +82,25 @@ REST: Final = (
 )
 """What is not about calls."""
 
-SECTIONS: Final = {"Calls": CALLS, "The run": RUN, "Everything else": REST}
+MESSAGES: Final = (
+    Word("part", (K.PROPOSED,), "argsText or args", "any dispatch: its status is the message's"),
+    Word("part interrupt", (K.INPUT_REQUIRED,), "interrupt of type human, and no result", "a deadline"),
+    Word(
+        "part approval", (K.APPROVAL_REQUESTED, K.GRANTED, K.DENIED, K.CLOSED), "approval.id asks, approval.approved answers: false closes",
+        "who decided, a deadline",
+    ),
+    Word("part approval automatic", (K.PERMITTED, K.REFUSED, K.CLOSED), "isAutomatic: a policy's answer", "the policy's version"),
+    Word("part approval withdrawn", (K.CLOSED,), "resolution cancelled, set by the host", "who, and why"),
+    Word("part approval expired", (K.DEADLINE_ELAPSED,), "resolution expired, set by the host", "the deadline itself"),
+    Word("part result", (K.SUCCEEDED,), "result, isError not true", "a start; a later result may have replaced an earlier one"),
+    Word("part result preliminary", (K.OUTPUT,), "isPreliminary: the body was at work"),
+    Word("part result error", (K.FAILED,), "isError", "a category"),
+    Word("part result doubted", (K.LOST,), "a result or an error that reads like a cancellation, which the client makes up"),
+    Word("part copy", (), "the same call in a second message: a copy, and an older state of it"),
+)  # fmt: skip  # one word a row
+"""Tool parts of stored messages (``--format assistant-ui-messages``)."""
+
+SECTIONS: Final = {"Calls": CALLS, "The run": RUN, "Stored messages": MESSAGES, "Everything else": REST}
 """The table by subject, as the docs show it."""
 TABLE: Final = tuple(word for words in SECTIONS.values() for word in words)
 """The whole table."""
@@ -99,6 +117,19 @@ CAPABILITIES: Final = {
         ended=partly("by a result; a second result is lost on the way, and a result after a disconnect never comes"),
         scoped_cancel=no("the client stops whole runs"),
         acknowledgement=no("`Tool execution was cancelled.` is made up by the client one millisecond after the click"),
+        expiry=partly("where the host sets `resolution: expired` on an approval"),
+    ),
+    "from stored messages": Capabilities(
+        proposed=yes("of what was kept"),
+        approval_asked=partly("without a scope, a deadline or approvers"),
+        who_decided=no("that it was approved or denied, not by whom"),
+        queued=no("there is no such state"),
+        started=partly("only by a preliminary result"),
+        executed_inputs=no("only the proposed arguments are kept"),
+        progress=partly("the latest preliminary result"),
+        ended=partly("by a result, which a later one may have replaced"),
+        scoped_cancel=no("a cancelled message marks every part without a result"),
+        acknowledgement=no("`incomplete: cancelled` is the message's"),
         expiry=partly("where the host sets `resolution: expired` on an approval"),
     ),
 }
