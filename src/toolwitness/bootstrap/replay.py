@@ -13,6 +13,7 @@ from toolwitness.wire.stream_files import chunks_in
 
 FORMATS: Final[Mapping[str, str]] = {
     "assistant-ui": "toolwitness.adapters.assistant_ui:Reader",
+    "assistant-ui-messages": "toolwitness.adapters.assistant_ui:MessagesReader",
     "ag-ui": "toolwitness.adapters.ag_ui:Reader",
     "ai-sdk": "toolwitness.adapters.ai_sdk:Reader",
     "ai-sdk-messages": "toolwitness.adapters.ai_sdk:MessagesReader",
