@@ -32,6 +32,7 @@ class Provable:
 
 PROVABLE: Final = MappingProxyType({
     "pydantic-ai": Provable(module="pydantic_ai", extra="pydantic-ai", distribution="pydantic-ai-slim"),
+    "langgraph": Provable(module="langgraph", extra="langgraph", distribution="langgraph"),
     "openai-agents": Provable(module="openai_agents", extra="openai-agents", distribution="openai-agents"),
     "mcp": Provable(module="mcp", extra="mcp", distribution="mcp"),
 })  # fmt: skip  # one line a framework
