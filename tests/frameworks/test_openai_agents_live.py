@@ -311,6 +311,42 @@ async def test_of_two_people_who_answer_at_once_one_wins_and_the_body_runs_once(
     assert (len(ran), str(after.state)) in {(1, "succeeded"), (0, "cancelled")}
 
 
+async def test_a_run_that_is_cancelled_while_it_waits_takes_its_request_back_and_a_late_approval_runs_nothing(desk: tw.Desk) -> None:
+    ran: list[Any] = []
+    run = asyncio.create_task(Recorder(desk).run(agent_of(scripted(BOOK, "x"), booking(ran)), "book it", run_config=QUIET))
+    record = await waiting(desk)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+
+    after = (await until(desk, lambda now: now["b"].state is State.CANCELLED))["b"]
+    assert after.closure is not None
+    assert str(after.closure.kind) == "withdrawn"
+    with pytest.raises(tw.NotPermitted):
+        await desk.approve(record.id, by=ANN)
+    assert ran == []
+
+
+async def test_a_rule_of_the_tool_decides_call_by_call_and_is_asked_once(desk: tw.Desk) -> None:
+    ran: list[Any] = []
+    asked: list[float] = []
+
+    async def dear(context: Any, inputs: dict[str, Any], call_id: str) -> bool:
+        asked.append(inputs["total"])
+        return bool(inputs["total"] > 100)
+
+    said: Said = [("book", {"itinerary": "IT-0", "total": 5.0}, "cheap"), *BOOK]  # type: ignore[list-item]  # a list of calls
+    run = asyncio.create_task(
+        Recorder(desk).run(agent_of(scripted(said, "done"), booking(ran, needs_approval=dear)), "go", run_config=QUIET)
+    )
+    record = await waiting(desk)
+    found = await until(desk, lambda now: now["cheap"].state is State.SUCCEEDED)
+    assert (ran, "policy-unobserved" in found["cheap"].findings) == ([("IT-0", 5.0)], True)
+    await desk.approve(record.id, by=ANN)
+    await run
+    assert sorted(asked) == [5.0, 120.0]
+
+
 async def test_a_tool_with_a_declared_policy_waits_though_the_framework_asks_for_nothing(desk: tw.Desk) -> None:
     ran: list[Any] = []
     desk.declare_policy(ToolPolicy(tool="book", consequences=("financially-consequential",), approvers=("role:finance",)))

@@ -97,10 +97,10 @@ async def test_one_approval_lets_one_of_two_conversations_go_on_that_look_alike(
     first, later = [next(iter(view.records.values())) for view in views if view is not None]
     await desk.approve(later.id, by=ANN)
 
-    resumed = await recorder.resolve(await RunState.from_json(agents[1], saved[1]))
-    await recorder.run(agents[1], resumed)
     waits = asyncio.create_task(recorder.resolve(await RunState.from_json(agents[0], saved[0])))
     done, _ = await asyncio.wait({waits}, timeout=0.1)
+    resumed = await recorder.resolve(await RunState.from_json(agents[1], saved[1]))
+    await recorder.run(agents[1], resumed)
 
     assert (len(tasks), len(ran), done) == (2, 1, set())
     await desk.deny(first.id, by=ANN)

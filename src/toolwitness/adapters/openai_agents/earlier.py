@@ -37,14 +37,13 @@ class Key:
     trace: str
     pending: Sequence[Pending] = ()
 
-    async def conversation(self, desk: DeskSide) -> str:
-        """Give the name; for a saved state that carries none, that of the task in which its calls are."""
-        return self.named or self.trace or desk.place.ids.new("run")
-
     async def task(self, desk: DeskSide, purpose: str) -> str:
-        """Give the task."""
-        found = "" if self.named else await self._task_of_pending(desk)
-        return found or await desk.task_for(await self.conversation(desk), purpose)
+        """Give the task; for a saved state whose conversation has no name here, the one in which its calls are."""
+        known = self.named or self.trace
+        one_for_all = desk.task_id("one") == desk.task_id("another")
+        if one_for_all or self.named or (known and await desk.place.ledger.task(desk.task_id(known)) is not None):
+            return await desk.task_for(known, purpose)
+        return await self._task_of_pending(desk) or await desk.task_for(known or desk.place.ids.new("run"), purpose)
 
     async def _task_of_pending(self, desk: DeskSide) -> str:
         """Give the task that holds a call of the saved state; one that still waits comes before one that is over, then the latest."""

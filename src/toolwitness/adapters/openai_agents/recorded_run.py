@@ -9,7 +9,7 @@ from agents.tool_context import ToolContext
 
 from toolwitness.adapters.openai_agents import earlier
 from toolwitness.adapters.openai_agents.bodies import Parts, Prepared, limit_of
-from toolwitness.adapters.openai_agents.watching import Need, parts_of
+from toolwitness.adapters.openai_agents.watching import Need, tools_of
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import State
 from toolwitness.core.verdicts import PolicyVerdict
@@ -70,7 +70,7 @@ class RecordedRun:
 
     async def proposed(self, agent: Agent[Any], context: Any, response: Any) -> None:
         """Record every function call that the model proposes."""
-        tools = {parts.tool.name: parts for parts in map(parts_of, await agent.get_all_tools(context)) if parts is not None}
+        tools = tools_of(agent)
         handoffs = {h.tool_name if isinstance(h, Handoff) else Handoff.default_tool_name(h) for h in agent.handoffs}
         for item in response.output:
             if getattr(item, "type", "") != "function_call" or item.name in handoffs:

@@ -36,6 +36,7 @@ class Recording(Protocol):
         ...
 
 
+_OFFERED: Final = "toolwitness_offered"
 recording: Final[ContextVar[Recording | None]] = ContextVar("toolwitness_openai_agents_run", default=None)
 """The recorded run that this code is part of."""
 
@@ -80,9 +81,17 @@ def _watch_servers(agent: Agent[Any]) -> None:
     async def get_mcp_tools(run_context: Any) -> list[Any]:
         for server in agent.mcp_servers:
             _listen(server)
-        return [watched(tool) if isinstance(tool, FunctionTool) else tool for tool in await ask(run_context)]
+        offered = [watched(tool) if isinstance(tool, FunctionTool) else tool for tool in await ask(run_context)]
+        agent.__dict__[_OFFERED] = offered
+        return offered
 
     agent.__dict__["get_mcp_tools"] = get_mcp_tools
+
+
+def tools_of(agent: Agent[Any]) -> dict[str, Parts]:
+    """Give the watched tools of an agent by name, those that its MCP servers offered last included."""
+    tools = [*agent.tools, *agent.__dict__.get(_OFFERED, ())]
+    return {parts.tool.name: parts for parts in map(parts_of, tools) if parts is not None}
 
 
 def _listen(server: MCPServer) -> None:
