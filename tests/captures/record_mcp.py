@@ -200,7 +200,7 @@ class Run:
             result = await client.call_tool(tool, arguments or {}, **more)
             append(self.file, "outcome", f"call_tool {tool} returned", result.model_dump(mode="json", by_alias=True, exclude_none=True))
         except BaseException as error:
-            append(self.file, "outcome", f"call_tool {tool} raised", f"{type(error).__module__}.{type(error).__name__}: {error}")
+            append(self.file, "outcome", f"call_tool {tool} raised", _plain(error))
             if not isinstance(error, Exception):
                 raise
 
@@ -327,6 +327,11 @@ async def killed(run: Run) -> None:
         run.driver("kill -9 the server")
         os.kill(next(row["event"] for row in run.rows() if row["src"] == "pid"), signal.SIGKILL)
         await call
+
+
+def _plain(error: BaseException) -> str:
+    """Give an exception in words, without the addresses and paths of this machine."""
+    return f"{type(error).__module__}.{type(error).__name__}: {str(error).split(' by <')[0]}"
 
 
 BOTH = ("legacy", "2026-07-28")
