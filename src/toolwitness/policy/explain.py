@@ -52,12 +52,18 @@ def _answers(policy: ToolPolicy) -> Iterator[Explained]:
     if policy.requires_approval:
         named = policy.eligible != (*DEFAULT_APPROVERS, *policy.approvers)
         yield Explained(question="who approves", answer=", ".join(policy.eligible), by="approvers" if named else "the default")
+    if (policy.approvals_needed or 1) > 1:
+        yield Explained(question="how many approve", answer=f"{policy.approvals_needed} different people", by="approvals_needed")
     if demands.grant_seconds.value is not None:
         lapse = f"{demands.grant_seconds.value} seconds"
         yield Explained(question="an approval is good for", answer=lapse, by=_classes(demands.grant_seconds.demanded_by))
     standing = demands.confirm.value is not Confirm.BEFORE_COMMITMENT
     may = "may be recorded, with a scope, a limit and an expiry" if standing else "never: it is confirmed each time"
-    yield Explained(question="a standing grant", answer=may, by=_classes(demands.confirm.demanded_by))
+    alone = not standing or (policy.approvals_needed or 1) == 1
+    yield Explained(
+        question="a standing grant", answer=may if alone else "never: nobody permits alone what takes several",
+        by=_classes(demands.confirm.demanded_by) if alone else "approvals_needed",
+    )  # fmt: skip  # one answer
     for what, seconds in _limits(policy):
         yield Explained(question=what, answer=f"{seconds:g} seconds", by=f"{what.replace(' ', '_')}_seconds")
     for question, answer in (
@@ -72,10 +78,19 @@ def _answers(policy: ToolPolicy) -> Iterator[Explained]:
         currency = policy.cost.currency or f"the input {policy.cost.currency_field}"
         yield Explained(question="what it costs", answer=f"{amount}, in {currency}", by="cost")
     yield from _redacted(policy)
+    yield from _again(policy)
+
+
+def _again(policy: ToolPolicy) -> Iterator[Explained]:
+    """Say what is looked at once more, what a repetition does, and what undoes it."""
+    if policy.read_again:
+        yield Explained(question="read again before the start", answer=" and ".join(policy.read_again), by="read_again")
     if policy.idempotency is not Idempotency.UNKNOWN:
         yield Explained(question="made twice", answer=policy.idempotency, by="idempotency")
     if policy.inverse is not None:
         yield Explained(question="its inverse", answer=policy.inverse.tool, by="inverse")
+        if policy.inverse.leaves:
+            yield Explained(question="an undo leaves", answer=policy.inverse.leaves, by="inverse")
 
 
 def _approval(policy: ToolPolicy) -> Explained:
@@ -84,8 +99,8 @@ def _approval(policy: ToolPolicy) -> Explained:
         return Explained(question="an approval", answer=f"not asked: {policy.standing_authorization}", by="standing_authorization")
     if demanded.value is not Confirm.WHEN_REQUIRED:
         return Explained(question="an approval", answer=_words(demanded.value.name), by=_classes(demanded.demanded_by))
-    if policy.approvers:
-        return Explained(question="an approval", answer="before dispatch", by="approvers")
+    if policy.approvers or policy.approvals_needed is not None:
+        return Explained(question="an approval", answer="before dispatch", by="approvers" if policy.approvers else "approvals_needed")
     return Explained(question="an approval", answer="not asked", by=_classes(demanded.demanded_by))
 
 
