@@ -55,8 +55,8 @@ def _answer_objection(record: InvocationRecord, event: Event) -> str:
 
 
 def _moved_on(record: InvocationRecord, approval: Approval) -> bool:
-    """Tell whether other inputs stand now than the ones that this approval was asked about."""
-    return approval.inputs is not None and record.inputs is not None and approval.inputs.get("ref") != record.inputs.get("ref")
+    """Tell whether other inputs stand now than the ones that this approval was asked about; where it was asked about none, any are."""
+    return record.inputs is not None and (approval.inputs or {}).get("ref") != record.inputs.get("ref")
 
 
 def _request_objection(record: InvocationRecord, event: Event) -> str:

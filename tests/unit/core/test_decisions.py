@@ -392,3 +392,15 @@ def test_an_approval_used_twice_is_a_second_start_that_nobody_decided() -> None:
     assert record.findings[Code.DUPLICATE_START].count == 1
     assert len(record.starts) == 2
     assert record.needs_reconciliation
+
+
+def test_an_approval_that_was_asked_for_before_its_proposal_came_is_about_what_was_proposed() -> None:
+    record = record_of(event(Kind.APPROVAL_REQUESTED), governed(), event(Kind.GRANTED))
+    assert judge(record, event(Kind.CLAIMED)).verdict is Verdict.NOTED
+    assert record.approvals[0].inputs == record.inputs
+
+
+def test_an_approval_that_was_asked_for_when_there_were_no_inputs_does_not_cover_those_that_came() -> None:
+    record = record_of(event(Kind.APPROVAL_REQUESTED), event(Kind.INPUTS_ACCEPTED, inputs=value("other")))
+    judgement = judge(record, event(Kind.GRANTED))
+    assert (judgement.verdict, judgement.reason.partition(":")[0]) == (Verdict.REFUSED, "other-inputs")

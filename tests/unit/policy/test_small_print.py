@@ -1,5 +1,8 @@
 """What the tables of policy say in their small print, written down a second time; and rules that another one usually speaks before."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from tests.unit.policy.worlds import ANN, NOW, POLICY, READER, record, succeeded
@@ -8,6 +11,8 @@ from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.policy.authorization import Authority, AuthorizationRequest
 from toolwitness.policy.consequences import CONSEQUENCES
 from toolwitness.policy.controls import judge_action
+from toolwitness.policy.grants import Terms, judge_terms
+from toolwitness.policy.tool_policy import ToolPolicy
 
 C = Consequence
 SMALL_PRINT = {
@@ -58,3 +63,11 @@ def test_an_input_that_was_asked_for_is_not_supplied_to_a_call_that_has_ended() 
     open_one = judge_action(record(State.AWAITING_INPUT, input_request=asked), POLICY, ANN, action="supply_input", now=NOW)
     over = judge_action(succeeded(input_request=asked), POLICY, ANN, action="supply_input", now=NOW)
     assert (open_one.allowed, over.allowed, over.rule) == (True, False, "ended")
+
+
+def test_what_several_people_must_approve_each_time_nobody_permits_beforehand() -> None:
+    terms = Terms(tool="note", expires_at=NOW + timedelta(seconds=60), count=1)
+    alone = ToolPolicy(tool="note", consequences=(C.EXTERNALLY_VISIBLE,), approvers=("role:finance",))
+    assert judge_terms(terms, alone, ANN, NOW).allowed
+    verdict = judge_terms(terms, replace(alone, approvals_needed=2), ANN, NOW)
+    assert (verdict.allowed, verdict.rule) == (False, "several-approvers")
