@@ -8,7 +8,7 @@ from typing import Any, Final
 from toolwitness.testing.truth.episodes import Row
 
 _GRANTS: Final = re.compile(r"approv|accept|\btrue\b|\byes\b|resume with context|'edit'|\"edit\"|\bedit\b", re.IGNORECASE)
-_DENIALS: Final = re.compile(r"\bden(y|ied|ies)|reject|declin|\bfalse\b|\bno\b|too expensive", re.IGNORECASE)
+_DENIALS: Final = re.compile(r"denied|\bden(y|ies)|reject|declin|\bfalse\b|\bno\b|too expensive", re.IGNORECASE)
 _GRANTED_INSIDE: Final = re.compile(
     r"'approved': true|'approve': true|tool-approved|'status': 'approved'|'isautomatic': true|hitl_edited_tool_calls", re.IGNORECASE
 )

@@ -74,7 +74,7 @@ async def judge_capture(capture: Capture, directory: Path) -> Judged | Skipped:
 
 
 def allowed_for(capture: Capture) -> Allowed:
-    """Give what whole evidence allows in this capture, from the module that is written for its format, its reader's room or its framework."""
+    """Give what whole evidence allows in this capture, from the module that is written for its format, its reader or its framework."""
     room = FORMATS[capture.format_name].partition(":")[0].rpartition(".")[2]
     for name in (capture.format_name.removesuffix("-recorder"), room, capture.framework):
         module = f"toolwitness.testing.allowed.{name.replace('-', '_')}"
