@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, RunState, function_tool, set_trace_processors
+from agents import Agent, RunState, SQLiteSession, function_tool, handoff, set_trace_processors
 from agents.mcp import MCPServer
 from mcp.types import CallToolResult, TextContent
 from mcp.types import Tool as McpTool
@@ -31,6 +31,7 @@ from tests.frameworks.test_openai_agents_live import (
     waiting,
 )
 from toolwitness.adapters.openai_agents import Recorder
+from toolwitness.core.errors import InvalidInput
 from toolwitness.core.states import State
 
 VICTIM = Path(__file__).with_name("openai_agents_victim.py")
@@ -232,3 +233,51 @@ async def test_a_tool_that_cancels_itself_takes_no_sibling_with_it(desk: tw.Desk
     assert {call: str(one.state) for call, one in found.items()} == {"o": "failed", "f": "succeeded"}
     assert found["o"].outcome is not None
     assert found["o"].outcome.data["category"] == "aborted"
+
+
+async def test_the_calls_of_one_session_or_of_one_named_task_are_together(desk: tw.Desk) -> None:
+    session = SQLiteSession("ann-1")
+    for turn in range(2):
+        call: Said = [("flight", {"origin": "LHR"}, f"s{turn}")]
+        await Recorder(desk).run(agent_of(scripted(call, "done"), flight), "go", session=session, run_config=QUIET)
+    async with desk.task("Ann's trip") as trip:
+        call = [("flight", {"origin": "LHR"}, "t")]
+        await Recorder(desk, task_id=trip.id).run(agent_of(scripted(call, "done"), flight), "go", run_config=QUIET)
+
+    found = await records(desk)
+    assert found["s0"].task_id == found["s1"].task_id
+    assert found["t"].task_id == trip.id != found["s0"].task_id
+
+
+async def test_a_handoff_that_is_made_by_hand_is_followed_too(desk: tw.Desk) -> None:
+    ran: list[Any] = []
+    clerk = agent_of(scripted(BOOK, "booked"), booking(ran))
+    lead = Agent(name="lead", model=scripted([("to_clerk", {}, "t")]), handoffs=[handoff(clerk, tool_name_override="to_clerk")])
+    run = asyncio.create_task(Recorder(desk).run(lead, "go", run_config=QUIET))
+    await desk.approve((await waiting(desk)).id, by=ANN)
+    result = await run
+
+    assert result.final_output == "booked"
+    assert list(await records(desk)) == ["b"]
+
+
+async def test_an_observed_call_that_a_snapshot_makes_again_gives_its_recorded_result(desk: tw.Desk) -> None:
+    ran: list[Any] = []
+    said: Said = [("flight", {"origin": "LHR"}, "f"), *BOOK]  # type: ignore[list-item]  # a list of calls
+    agent, recorder = agent_of(scripted(said, "one", "two"), flight, booking(ran)), Recorder(desk, waiting="interrupt")
+    saved = await paused(desk, agent, recorder)
+    await desk.approve((await waiting(desk)).id, by=ANN)
+    for _ in range(2):
+        state = await recorder.resolve(await RunState.from_json(agent, json.loads(saved)))
+        await recorder.run(agent, state, run_config=QUIET)
+
+    found = await records(desk)
+    assert len(ran) == 1
+    assert {call: (str(one.state), len(one.starts)) for call, one in found.items()} == {"f": ("succeeded", 1), "b": ("succeeded", 1)}
+
+
+def test_an_unknown_way_of_waiting_is_refused_with_the_ways_that_there_are() -> None:
+    with pytest.raises(InvalidInput, match="no way of waiting called 'later'") as refused:
+        Recorder(tw.open("memory:"), waiting="later")
+
+    assert "in place" in str(refused.value.remedy)
