@@ -15,6 +15,13 @@ class Writing:
     tool: str
     text: str = ""
 
+    def add(self, piece: str) -> None:
+        """Add the next piece; a character that two pieces tore apart (half a surrogate pair each) is made whole again."""
+        if "\ud800" <= self.text[-1:] <= "\udbff" and "\udc00" <= piece[:1] <= "\udfff":
+            torn = (self.text[-1] + piece[0]).encode("utf-16-le", "surrogatepass")
+            self.text, piece = self.text[:-1] + torn.decode("utf-16-le"), piece[1:]
+        self.text += piece
+
     @property
     def is_whole(self) -> bool:
         """Whether the text is a whole JSON object, so that nothing but white space can follow."""

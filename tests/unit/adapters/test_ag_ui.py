@@ -69,6 +69,12 @@ async def test_the_end_of_a_tool_call_is_the_end_of_its_arguments() -> None:
     assert told["invocations"][0]["inputs"]["values"] == {"q": "x"}
 
 
+async def test_a_character_that_two_pieces_tore_apart_is_made_whole_again() -> None:
+    told = await read(started(), *call("c1", '{"q":"\ud83d', '\ude00"}'))
+
+    assert told["invocations"][0]["inputs"]["values"] == {"q": "\U0001f600"}
+
+
 async def test_chunks_are_start_arguments_and_end_in_one() -> None:
     chunks = [{"toolCallId": "c1", "toolCallName": "book", "delta": '{"q":'}, {"delta": "1}"}, {"toolCallId": "c2", "toolCallName": "look"}]
 

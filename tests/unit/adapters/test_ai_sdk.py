@@ -76,6 +76,14 @@ async def test_the_exact_text_of_the_arguments_is_kept_where_it_says_the_same_as
     assert result["invocations"][0]["inputs"]["values"] == {"id": 9007199254740993}
 
 
+async def test_a_character_that_two_pieces_tore_apart_is_made_whole_again() -> None:
+    halves = [{"type": "tool-input-delta", "toolCallId": "c1", "inputTextDelta": half} for half in ('{"q":"\ud83d', '\ude00"}')]
+
+    result = await read(START, STEP, begun(), *halves, {"type": "abort"})
+
+    assert result["invocations"][0]["inputs"]["values"] == {"q": "\U0001f600"}
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [("", "empty"), ('{"q":"a', "cut"), ("[1]", "not-an-object"), ('{"a":1}{"a":2}', "several-values"), ('{"a":1,"a":2}', "duplicate-key")],

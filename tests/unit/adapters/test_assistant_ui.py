@@ -102,6 +102,12 @@ async def test_whole_arguments_are_a_proposal_and_nothing_more(stream: Stream) -
     assert told["invocations"][0]["inputs"]["values"] == {"q": "x"}
 
 
+async def test_a_character_that_two_pieces_tore_apart_is_made_whole_again(stream: Stream) -> None:
+    told = await stream.begin(args='{"\ud83d\ude00": 1}').read()
+
+    assert told["invocations"][0]["inputs"]["values"] == {"\U0001f600": 1}
+
+
 async def test_parts_are_told_apart_by_their_place(stream: Stream) -> None:
     told = await stream.text().begin("c1", '{"n": 1}').text().begin("c2", '{"n": 2}').result([2], "c2").result([1]).read()
 

@@ -196,7 +196,7 @@ class Reader(CaptureReader):
     def _call_args(self, word: str, event: Event) -> None:
         key = text(event.get("toolCallId"))
         if key in self._writing:
-            self._writing[key].text += text(event.get("delta"))
+            self._writing[key].add(text(event.get("delta")))
         else:
             self.note(word, f"nobody was seen to begin {key or 'it'}")
 
@@ -218,7 +218,7 @@ class Reader(CaptureReader):
             self._end_chunks()
             self._call_start(word, {**event, "toolCallId": key})
             self._chunked = key
-        self._writing[key].text += text(event.get("delta"))
+        self._writing[key].add(text(event.get("delta")))
 
     def _end_chunks(self) -> None:
         if self._chunked:

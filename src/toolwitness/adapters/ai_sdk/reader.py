@@ -166,7 +166,7 @@ class Reader(CaptureReader):
     def _input_delta(self, word: str, chunk: Chunk) -> None:
         key = text(chunk["toolCallId"])
         if key in self._writing:
-            self._writing[key].text += text(chunk.get("inputTextDelta"))
+            self._writing[key].add(text(chunk.get("inputTextDelta")))
         else:
             self.note(word, f"nobody was seen to begin {key}")
 

@@ -141,7 +141,7 @@ class Reader(CaptureReader):
         if writing is None:
             self.note(word, f"the arguments of {key} go on after they were complete" if piece.strip() else "")
             return
-        writing.text += piece
+        writing.add(piece)
         if writing.is_whole or value.get("isFinal") is True:
             self._propose(word, key)
 
