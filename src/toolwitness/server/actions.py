@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.verdicts import Actor
-from toolwitness.service import again, answer, cancel, close, erase, exchange, inputs, reconcile, submit, waive_child
+from toolwitness.service import again, answer, cancel, close, erase, exchange, inputs, reconcile, respond, submit, waive_child
 from toolwitness.service.together import MOST
 from toolwitness.service.workplace import Receipt, Workplace, read
 
@@ -69,6 +69,14 @@ async def _erase(place: Workplace, invocation_id: str, actor: Actor, body: Actio
     return await erase.erase(place, invocation_id, actor=actor, which=said, reason=_said(body)["reason"])
 
 
+async def _respond(place: Workplace, invocation_id: str, actor: Actor, body: ActionBody) -> Receipt:
+    if "answer" not in body.fields:
+        raise InvalidInput("There is no answer.", field="answer", remedy='Send it as {"fields": {"answer": …}}.')
+    answer = inputs.written({"answer": body.fields["answer"]})["answer"].encode()
+    said = {"reason": body.reason, "request_id": body.request_id, "approval_id": body.approval_id}
+    return await respond.respond(place, invocation_id, actor=actor, answer=answer, **said)
+
+
 async def _waive(place: Workplace, invocation_id: str, actor: Actor, body: ActionBody) -> Receipt:
     record = (await read(place, invocation_id)).record
     waived = await waive_child.waive_child(place, record.task_id, invocation_id, actor=actor, **_said(body))
@@ -83,6 +91,7 @@ def _given(body: ActionBody) -> dict[str, Any]:
 COMMANDS: Final[dict[str, Command]] = {
     "approve": lambda p, i, a, b: answer.approve(p, i, actor=a, approval_id=b.approval_id, inputs_digest=b.inputs_digest, **_said(b)),
     "deny": lambda p, i, a, b: answer.deny(p, i, actor=a, approval_id=b.approval_id, **_said(b)),
+    "respond": _respond,
     "dismiss": lambda p, i, a, b: close.dismiss(p, i, actor=a, **_said(b)),
     "withdraw": lambda p, i, a, b: close.withdraw(p, i, actor=a, **_said(b)),
     "submit": _submit,

@@ -19,6 +19,7 @@ _REMEMBERED: Final = 1024
 _ACTS: Final[dict[str, tuple[Kind, ...]]] = {
     "approve": (Kind.GRANTED,),
     "deny": (Kind.DENIED,),
+    "respond": (Kind.INPUT_SUPPLIED,),
     "dismiss": (Kind.DISMISSED,),
     "withdraw": (Kind.WITHDRAWN, Kind.CANCEL_REQUESTED),
     "supply_input": (Kind.INPUT_SUPPLIED,),

@@ -145,3 +145,18 @@ async def test_a_repeated_contradiction_is_refused_once():
         acts = [r for r in await house.desk.ledger.read(invocation_id=booking.waiting) if r.event.kind in {Kind.GRANTED, Kind.DENIED}]
         assert len(acts) == 2
         assert (await house.desk.record(booking.waiting)).open_approval is not None
+
+
+async def test_a_person_answers_in_the_tools_place_once():
+    async with a_house() as house:
+        booking = await a_booking(house.desk)
+        empty = await house.act("ann", booking.waiting, "respond")
+        assert (empty.status_code, empty.json()["field"]) == (422, "answer")
+        refused = await house.act("eve", booking.waiting, "respond", fields={"answer": "mine"})
+        assert (refused.status_code, refused.json()["rule"]) == (409, "eligible")
+        said = {"fields": {"answer": {"booked": "by phone"}}, "reason": "their page is down", "requestId": "click-1"}
+        first, again = [(await house.act("ann", booking.waiting, "respond", **said)).json() for _ in range(2)]
+        assert (first["accepted"], first["recorded"]) == (True, again["recorded"])
+        closure = first["document"]["closure"]
+        assert (first["document"]["state"], closure["kind"], closure["initiator"]) == ("cancelled", "answered-by-human", "ann")
+        assert (await house.desk.record(booking.waiting)).starts == []
