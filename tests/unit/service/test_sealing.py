@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -242,6 +243,48 @@ def test_a_key_that_is_none_is_named_by_its_place_and_never_repeated(text: str, 
         tw.open("memory:")
     assert wrong.value.facts["field"] == KEY_VARIABLE
     assert not [part for part in text.split(",") if part in str(wrong.value)]
+
+
+def test_a_key_without_the_package_that_seals_is_said_at_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(KEY_VARIABLE, a_key())
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    with pytest.raises(tw.InvalidInput, match=r"toolwitness\[seal\]"):
+        tw.open("memory:")
+
+
+async def test_what_was_never_written_down_is_kept_in_memory_up_to_a_bound(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    monkeypatch.setattr("toolwitness.service.sealing._MOST_BYTES", 100)
+    async with a_stage(redact=["/amount"]) as stage:
+        refs = [(await stage.desk.record(await stage.proposed("4" * 60))).inputs["ref"] for _ in range(3)]
+        with pytest.raises(tw.NotPermitted, match="never written down"):
+            await open_value(stage.desk.ledger, refs[0])
+        assert await open_value(stage.desk.ledger, refs[2]) is not None
+
+
+async def test_a_call_is_compared_with_an_earlier_one_by_what_may_be_shown_where_its_seal_does_not_open(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(KEY_VARIABLE, a_key())
+    async with a_stage(consequences=[tw.FINANCIAL], approvers=[], standing_authorization="", commitment_boundary="") as stage:
+        got: list[str] = []
+
+        @stage.desk.tool(consequences=[tw.EXTERNALLY_VISIBLE], approvers=["role:finance"])
+        async def take(password: str, seat: str) -> str:
+            got.append(password)
+            raise TimeoutError("nobody knows")
+
+        for number in range(2):
+            call = stage.task.call(take, password=SECRET, seat="1A")
+            one = await call.invocation_id()
+            if number == 0:
+                await until_state(stage.desk, one, tw.State.AWAITING_APPROVAL)
+                await stage.desk.approve(one, by=ANN)
+                await call
+                ledger: Any = stage.desk.place.ledger
+                ledger._keys.clear()
+            else:
+                assert (await stage.desk.record(one)).proposal.get("linked_by") == "same-purpose"
+                await stage.desk.withdraw(one, by=ANN)
+        assert got == [SECRET]
 
 
 def test_a_key_is_read_in_either_base64_and_does_not_show_itself():
