@@ -2,8 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
-from ag_ui.core import EventType
+from ag_ui.core import EventType, ResumeEntry, RunFinishedInterruptOutcome, RunFinishedOutcome, RunFinishedSuccessOutcome
+from ag_ui.core.events import RunFinishedCancelledOutcome
+from pydantic import BaseModel
 
 from toolwitness.adapters.ag_ui.mapping import TABLE
 
@@ -34,3 +37,21 @@ def test_the_retired_words_of_older_streams_are_in_the_table() -> None:
 
 def test_a_word_that_says_nothing_says_why() -> None:
     assert [word.word for word in TABLE if not word.says and not word.by] == []
+
+
+def literals(model: type[BaseModel], field: str) -> set[str]:
+    return set(get_args(model.model_fields[field].annotation))
+
+
+def test_every_outcome_of_a_run_and_every_answer_to_an_interrupt_is_known() -> None:
+    outcomes = {
+        one
+        for model in (RunFinishedSuccessOutcome, RunFinishedInterruptOutcome, RunFinishedCancelledOutcome)
+        for one in literals(model, "type")
+    }
+
+    assert outcomes == {"success", "interrupt", "cancelled"}
+    assert set(get_args(get_args(RunFinishedOutcome)[0])) == {
+        RunFinishedSuccessOutcome, RunFinishedInterruptOutcome, RunFinishedCancelledOutcome,
+    }  # fmt: skip  # three outcomes
+    assert literals(ResumeEntry, "status") == {"resolved", "cancelled"}
