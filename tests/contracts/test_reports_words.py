@@ -310,6 +310,27 @@ async def test_an_answer_in_the_tools_place_closes_the_call_and_is_no_success_of
     }))  # fmt: skip  # a story in lines
 
 
+@pytest.mark.parametrize(
+    ("found", "state", "retry"),
+    [("not-charged", "reconciled-not-charged", "accepted"), ("reconciled-charged", "reconciled-charged", "rejected:outcome-unknown")],
+)
+async def test_only_what_is_known_not_to_have_happened_is_tried_again(found: str, state: str, retry: str) -> None:
+    accepted = retry == "accepted"
+    await holds(story(told(
+        proposed("i1", tool="pay", consequence=["financially-consequential"]), asked("i1", "ap1"), clicked("ap1"),
+        ("scheduler", "queue.accepted", {"i": "i1", "queue_ref": "q1"}), ("executor", "started", {"i": "i1"}),
+        ("executor", "failed", {"i": "i1", "category": "timeout", "message": "no answer", "outcome": "unknown"}),
+        ("user", "decision", {"i": "i1", "kind": "retry", "actor": "u1"}),
+        ("user", "decision", {"i": "i1", "kind": "reconcile", "actor": "u1", "conclusion": found, "ref": "list 4"}),
+        ("user", "decision", {"i": "i1", "kind": "retry", "actor": "u1"}),
+    ), {
+        "states": {"i1#1": "failed", **({"i1#2": "awaiting_approval"} if accepted else {})},
+        "decisions": {"7": "rejected:outcome-unknown", "8": "accepted", "9": retry},
+        "side_effects": {"i1#1": {"reconciliationState": state}},
+        **({"lineage": {"i1#2": {"attempt": 2, "retryOf": "i1"}}} if accepted else {}),
+    }))  # fmt: skip  # a story in lines
+
+
 async def test_an_answer_in_the_place_of_a_tool_that_runs_is_refused() -> None:
     await holds(story(told(
         proposed("i3", consequence=["reversible"]), ("executor", "started", {"i": "i3"}),

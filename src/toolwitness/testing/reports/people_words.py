@@ -18,6 +18,7 @@ ACTS: Final[Mapping[str, str]] = MappingProxyType({
     "withdraw": "withdraw", "dismiss": "dismiss", "cancel": "cancel", "stop": "cancel", "request_cancellation": "cancel",
     "retry": "retry", "resubmit": "resubmit", "retry-as-new-invocation": "retry", "undo": "reverse", "reverse": "reverse",
     "request_approval_again": "ask-again", "request-approval-again": "ask-again", "submit": "submit", "edit": "edit",
+    "reconcile": "reconcile", "reconciled": "reconcile",
     "respond": "respond", "reply": "respond", "answer": "respond",
 })  # fmt: skip  # words in groups
 """Kinds of decisions and names of controls, and what they do at our desk."""
@@ -72,13 +73,31 @@ async def _one(stage: Stage, step: Step, what: str, target: str, approval: str) 
             return await stage.decide(what, desk.reverse(target, by=by, reason=reason))
         case "ask-again":
             return await _again(stage, target, stage.decide(what, desk.request_approval_again(target, by=by)))
-        case "edit":
-            return await _edit(stage, step, target, by)
+        case "edit" | "reconcile":
+            return await (_edit if what == "edit" else _reconcile)(stage, step, target, by)
         case "respond":
             said = next((step.fields[name] for name in ("message", "response", "answer", "text", "value") if name in step.fields), "")
             return await stage.decide(what, desk.respond(target, said, by=by, reason=reason, approval_id=approval))
         case _:
             return await stage.decide(what, desk.submit(target))
+
+
+_HAPPENED: Final[Mapping[str, str]] = MappingProxyType({
+    **dict.fromkeys(("happened", "charged", "executed", "applied", "sent", "done", "effect", "yes"), "happened"),
+    **dict.fromkeys(("did-not-happen", "not-charged", "not-executed", "not-applied", "not-sent", "no-effect", "none"), "did-not-happen"),
+    **dict.fromkeys(("partly", "partial", "partial-effect", "partially"), "partly"),
+})  # fmt: skip  # one line an answer
+"""The reports' words for what a reconciliation found."""
+
+
+async def _reconcile(stage: Stage, step: Step, target: str, by: Actor) -> Answer:
+    """Say what the other side shows; a word that no table has concludes nothing."""
+    named = (text(step.fields.get(name)) for name in ("conclusion", "outcome", "result", "value", "status"))
+    said = next((word.removeprefix("reconciled-") for word in named if word), "")
+    if said not in _HAPPENED:
+        return Answer(unclear=f"a reconciliation that found {said!r}")
+    reference = text(step.fields.get("ref")) or text(step.fields.get("reference"))
+    return await stage.decide("reconcile", stage.desk.reconcile(target, _HAPPENED[said], by=by, reference=reference))
 
 
 async def _edit(stage: Stage, step: Step, target: str, by: Actor) -> Answer:
