@@ -42,7 +42,8 @@ def codes(document: dict[str, Any]) -> set[str]:
     [
         (["submitted"], "proposed"), (["working"], "running"), (["TASK_STATE_WORKING"], "running"), (["working", "completed"], "succeeded"),
         (["working", "failed"], "failed"), (["working", "canceled"], "cancelled"), (["working", "cancelled"], "cancelled"),
-        (["submitted", "TASK_STATE_CANCELED"], "cancelled"), (["working", "rejected"], "cancelled"), (["submitted", "rejected"], "cancelled"),
+        (["submitted", "TASK_STATE_CANCELED"], "cancelled"), (["working", "rejected"], "cancelled"),
+        (["submitted", "rejected"], "cancelled"),
         (["working", "canceling"], "running"), (["working", "unknown"], "running"), (["working", "TASK_STATE_UNSPECIFIED"], "running"),
         (["working", "working", "input-required", "working"], "running"), (["submitted", "input-required"], "awaiting_input"),
         (["submitted", "auth-required"], "awaiting_approval"), (["working", "completed", "canceled", "working"], "succeeded"),

@@ -91,7 +91,6 @@ class Recorded(AgentExecutor):
         self._desk = desk
         self._executor = executor
         self._agent = agent
-        self._told: dict[str, _Told] = {}
         self._calls: dict[str, str] = {}
         """By A2A task: the call that it is."""
 
@@ -108,12 +107,15 @@ class Recorded(AgentExecutor):
                 return
             permit = claimed
         record = await self._record(record.id)
-        told = self._told[task_id] = _Told()
+        told = _Told()
         tap = _Tap(event_queue, lambda event: self._hear(record.id, told, event))
         inputs = await self._desk.standing(record)
         guard = Guard(self._desk, record, support=Support.TASK, permit=permit, inputs=inputs, compared="same", raised=_RAISED)
-        ending = await guard.run(lambda: self._run(context, tap, told))
-        await self._ended(context, event_queue, record, ending)
+        try:
+            ending = await guard.run(lambda: self._run(context, tap, told))
+            await self._ended(context, event_queue, record, ending)
+        finally:
+            await outlast(asyncio.ensure_future(self._over(task_id, record.id)))
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Let the executor cancel as it would; a task that waits for an answer has no body left, and what the agent says is its end."""
@@ -156,6 +158,12 @@ class Recorded(AgentExecutor):
             return _Closed(decided.why)
         claimed = await self._desk.claim(record.id)
         return _Closed(claimed.reason) if isinstance(claimed, PolicyVerdict) else claimed
+
+    async def _over(self, task_id: str, invocation_id: str) -> None:
+        """Keep nothing in memory of a task that has ended; one that paused may be cancelled yet."""
+        if (await self._record(invocation_id)).state in TERMINAL:
+            self._calls.pop(task_id, None)
+            await self._desk.leave([invocation_id], "the task is over")
 
     # ── its run ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -116,9 +116,8 @@ class Watched:
 
     async def _raise_policy(self, name: str) -> None:
         """Let a tool's own hints make its declared policy stricter, never laxer. One that nobody declared has the strictest already."""
-        policies = self._desk.place.policies
-        declared = policies.get(name)
-        if declared is None or not declared.consequences:
+        policies, declared = self._desk.place.policies, self._desk.place.policy_for(name)
+        if not declared.consequences:
             return
         raised = raised_by_hints(declared.consequences, await self._hints(name))
         if set(raised) != set(declared.consequences):
@@ -166,6 +165,7 @@ class Watched:
             raise
         finally:
             self._out.remove(out)
+            await outlast(asyncio.ensure_future(self._desk.leave([out.id], "the request is over")))
         if out.request.cancelled():
             await self._leave(out, out.stopped)
             return _outcome("The cancellation of the call was requested; the server does not say whether it took effect.")

@@ -13,6 +13,7 @@ What becomes what::
 A tool whose policy is declared at the desk is governed: it runs only with a permit. Any other tool is observed.
 """
 
+import asyncio
 import functools
 import json
 from collections.abc import Awaitable, Callable
@@ -35,6 +36,7 @@ from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.reading.pen import exact
 from toolwitness.recording.desk_side import DeskSide, Rule, Support, same_json
 from toolwitness.recording.guard import Guard, Raised
+from toolwitness.runtime.courier import outlast
 from toolwitness.runtime.encoding import encode_value, to_json
 from toolwitness.runtime.facts import Ending, EndingKind
 from toolwitness.service.workplace import make_draft, read
@@ -96,6 +98,15 @@ class Serving:
         """
         context = context if context is not None else Context(mcp_server=self._server)
         call = await self._begin(name, arguments, context)
+        try:
+            return await self._answer(call, arguments, context)
+        finally:
+            await outlast(asyncio.ensure_future(self._desk.leave([call.id], "the request that proposed it is over")))
+
+    async def _answer(
+        self, call: _Call, arguments: dict[str, Any], context: Context[Any, Any]
+    ) -> CallToolResult | InputRequiredResult:  # fmt: skip  # a signature in two lines
+        name = call.tool
         tool = self._tools.get_tool(name)
         if tool is None:
             await self._not_entered(call, "unknown-tool", f"no tool is called {name!r}")
