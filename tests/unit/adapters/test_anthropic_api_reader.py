@@ -127,6 +127,12 @@ async def test_a_finished_block_is_proposed_with_its_very_text_and_nothing_more(
     assert (states(result), inputs(result)) == (["proposed"], [{"n": 12345678901234567890}])
 
 
+async def test_a_character_that_two_pieces_tore_apart_is_made_whole_again() -> None:
+    result = await replayed([START, begin(0, "t1"), more(0, '{"q":"\ud83d'), more(0, '\ude00"}'), stop(0)])
+
+    assert inputs(result) == [{"q": "\U0001f600"}]
+
+
 @pytest.mark.parametrize("text", ["", '{"q":', "[1]", '{"q":1,"q":2}'])
 async def test_inputs_of_any_kind_are_kept_and_doubts_are_reported(text: str) -> None:
     result = await replayed([START, *call(0, "t1", text)])

@@ -321,6 +321,12 @@ async def test_pieces_of_parallel_calls_are_put_together_by_their_index() -> Non
     assert inputs(await replayed(stream, "openai-chat")) == [{"q": 1}, {"to": 2}]
 
 
+async def test_a_character_that_two_pieces_tore_apart_is_made_whole_again() -> None:
+    stream = [chunk(piece(0, '{"q":"\ud83d', call_id="a", name="find")), chunk(piece(0, '\ude00"}')), chunk(finish="tool_calls")]
+
+    assert inputs(await replayed(stream, "openai-chat")) == [{"q": "\U0001f600"}]
+
+
 async def test_calls_that_a_provider_puts_under_one_index_are_told_apart_by_their_ids() -> None:
     stream = [chunk(piece(0, "{}", call_id="a", name="find")), chunk(piece(0, "{}", call_id="b", name="book")), chunk(finish="stop")]
 

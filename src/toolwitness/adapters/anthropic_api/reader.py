@@ -103,7 +103,7 @@ class Reader(CaptureReader):
         name, writing = text(delta.get("type")), self._writing.get(index)
         if name == "input_json_delta":
             if writing is not None:
-                writing.text += text(delta.get("partial_json"))
+                writing.add(text(delta.get("partial_json")))
             else:
                 self.note("content_block_delta", "a piece of an input whose block nothing has begun")
         elif name not in SILENT_DELTAS:

@@ -112,7 +112,7 @@ class ChatReader(CaptureReader):
         writing.provider_id = writing.provider_id or provider_id
         if text(function.get("name")) != writing.tool:
             writing.tool += text(function.get("name"))
-        writing.text += text(function.get("arguments")) or text(function.get("input"))
+        writing.add(text(function.get("arguments")) or text(function.get("input")))
 
     def _finish(self, choice: Choice, why: str) -> None:
         if why not in FINISHED:

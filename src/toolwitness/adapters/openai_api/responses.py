@@ -125,8 +125,10 @@ class ResponsesReader(CaptureReader):
     def _write(self, event: Event) -> None:
         """Follow the arguments of a function call: they are complete before the item is done."""
         writing = self._writing.get(self._place(event, {}))
-        if writing is not None:
-            writing.text = text(event.get("arguments")) or writing.text + text(event.get("delta"))
+        if writing is None:
+            return
+        writing.add(text(event.get("delta")))
+        writing.text = text(event.get("arguments")) or writing.text
 
     def _cut(self, why: str) -> None:
         """End what was being written: arguments that are one whole object are complete, anything else is not proposed."""
