@@ -85,7 +85,7 @@ def _inputs(reading: Reading) -> Iterator[Disclosure]:
     else:
         rows = [_row(line(name), f"{scalar(inner)} · {provenance(reading, name)}") for name, inner in members(text.parsed)]
         yield from _rows("inputs", title, rows, copy=text.text if text.complete else None)
-        yield _exact("inputs-exact", "Inputs, exactly", text)
+        yield _exact("inputs-exact", "Inputs, but for what is redacted" if text.hidden else "Inputs, exactly", text)
     if record.executed_inputs is not None and record.executed_inputs != record.inputs:
         yield from _other_inputs(reading, "inputs-executed", "Inputs that it ran with", record.executed_inputs)
     for number, earlier in enumerate(_earlier(reading), start=1):

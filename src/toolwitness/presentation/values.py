@@ -196,7 +196,16 @@ def scalar(value: Any, *, cut_at: int = 300) -> str:
     """Write a parsed or plain JSON value in one line for a person; text without quotes, everything nested as JSON."""
     if isinstance(value, str | Secret):
         return line(str(value), cut_at=cut_at)
-    return line(written(value), cut_at=cut_at)
+    return line(written(_spoken(value)), cut_at=cut_at)
+
+
+def _spoken(value: Any) -> Any:
+    """Give a parsed value with every secret part as a person reads that it is missing."""
+    if isinstance(value, Secret):
+        return Number(str(value))  # written as it is, without quotes
+    if isinstance(value, Members):
+        return Members((name, _spoken(inner)) for name, inner in value)
+    return [_spoken(inner) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def written(value: Any, *, depth: int = 0) -> str:

@@ -26,6 +26,21 @@ def test_a_sealed_value_is_never_said_to_be_complete_and_names_what_is_missing()
     assert json.loads(written(dict(members(text.parsed))["password"])) == NAMED
 
 
+def test_what_is_missing_inside_a_value_is_said_in_words_where_a_person_reads_it_in_a_line() -> None:
+    text = read(sealed({"guests": [{"name": "Ann", "passport": NAMED}], "n": 1.50}, ("/guests/0/passport", "x")))
+    assert scalar(dict(members(text.parsed))["guests"]) == '[{"name": "Ann", "passport": (redacted: named password)}]'
+
+
+def test_redacted_inputs_are_not_called_exact() -> None:
+    scene = Scene()
+    scene.proposed(0, inputs='{"password":"x"}')
+    assert "Inputs, exactly" in {d["title"] for d in scene.card()["disclosures"]}
+    scene.values[scene.record.inputs["ref"]] = sealed({"password": NAMED}, ("/password", "named password"))
+    titles = {d["title"] for d in scene.card()["disclosures"]}
+    assert "Inputs, but for what is redacted" in titles
+    assert "Inputs, exactly" not in titles
+
+
 def test_data_that_looks_like_a_marker_is_data() -> None:
     text = read(json.dumps({"password": NAMED}).encode())
     assert (text.complete, text.note, text.hidden) == (True, "", ())
