@@ -19,6 +19,7 @@ FRAMEWORKS: Final = (
     "openai_agents",
     "openai_api",
     "anthropic_api",
+    "celery",
 )
 """Every framework that there is an adapter for."""
 

@@ -27,6 +27,7 @@ FORMATS: Final[Mapping[str, str]] = {
     "openai-agents-recorder": "toolwitness.adapters.openai_agents:HookReader",
     "pydantic-ai": "toolwitness.adapters.pydantic_ai:Reader",
     "pydantic-ai-recorder": "toolwitness.adapters.pydantic_ai:HookReader",
+    "celery": "toolwitness.adapters.celery:Reader",
     "mcp": "toolwitness.adapters.mcp:Reader",
     "a2a": "toolwitness.adapters.a2a:Reader",
 }
@@ -64,6 +65,8 @@ async def replay_file(path: Path, format_name: str, *, relative_to: Path | None 
     ledger = MemoryLedger(now=clock.now)
     reader = reader_for(format_name, f"capture:{file}")
     try:
-        return await replay(chunks_in(path.name, content), reader=reader, ledger=ledger, clock=clock, file=file, format_name=format_name)
+        # A document is one row, however many lines it is written on: inside a JSON text no line break is a value.
+        rows = iter([content.replace(b"\n", b" ")]) if path.suffix == ".json" else chunks_in(path.name, content)
+        return await replay(rows, reader=reader, ledger=ledger, clock=clock, file=file, format_name=format_name)
     finally:
         await ledger.close()
