@@ -258,6 +258,17 @@ async def test_a_question_belongs_to_the_only_open_call_or_to_nobody() -> None:
     assert await states(call(1), call(2), question) == ["proposed", "proposed"]
 
 
+async def test_an_answered_question_asks_no_more_and_a_task_asks_where_its_result_is_waited_for() -> None:
+    question = s2c({"id": 5, "method": "elicitation/create", "params": {"message": "Sure?"}})
+    answered = c2s({"id": 5, "result": {"action": "accept", "content": {}}})
+    fetch = c2s({"id": 2, "method": "tasks/result", "params": {"taskId": "t"}})
+    task = [call(1), accepted(), status("input_required"), fetch, question]
+
+    assert await states(call(1), question, answered) == ["proposed"]
+    assert "waiting-for-person" in codes(await one(*task))
+    assert "waiting-for-person" not in codes(await one(*task, answered))
+
+
 async def test_a_page_that_must_be_visited_first_is_a_question_and_no_failure() -> None:
     assert await states(call(1), error(1, -32042, "please sign in")) == ["awaiting_input"]
 

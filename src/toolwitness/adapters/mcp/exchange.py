@@ -19,6 +19,7 @@ _WAYS: Final[Mapping[str, Way]] = {
 }  # fmt: skip  # pairs in lines
 SERVER_ASKS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 """Requests that only a server makes."""
+_WORK: Final = frozenset({"tools/call", "tasks/result"})
 SERVER_TELLS: Final = ("notifications/progress", "notifications/message", "notifications/tasks", "notifications/elicitation")
 
 
@@ -104,8 +105,8 @@ class Exchange:
         return ways[0] if len(ways) == 1 else ""
 
     def open_calls(self) -> list[Call]:
-        """Give the calls whose requests are not answered."""
-        return [one.call for waiting in self._open.values() for one in waiting if one.call is not None and one.method == "tools/call"]
+        """Give the calls whose requests, for themselves or for their task's result, are not answered."""
+        return [one.call for waiting in self._open.values() for one in waiting if one.call is not None and one.method in _WORK]
 
 
 def messages(kind: str, event: Any) -> Iterator[Message]:

@@ -20,8 +20,9 @@ CALLS: Final = (
     Word("capture", (K.TASK_OPENED,), "the file: its calls are one task"),
     Word("c2s:tools/call", (K.PROPOSED,), "a request: always a call of its own, also where its id was used before", _NO_START),
     Word(
-        "c2s:tools/call continued", (K.INPUT_SUPPLIED,), "requestState that an input_required result gave out: the same call, a new id",
-        "who answered; that the body is entered a second time, and what it does before its question with it",
+        "c2s:tools/call continued", (K.INPUT_SUPPLIED, K.INPUTS_ACCEPTED),
+        "requestState that an input_required result gave out: the same call, a new id; nobody is asked now",
+        "who answered; that the body is entered a second time, and does again what comes before its question",
     ),
     Word(
         "s2c:notifications/progress", (K.PROGRESS,), "the progressToken of an open call: only a body reports progress",
@@ -78,7 +79,10 @@ INPUTS: Final = (
         "s2c:elicitation/create", (K.INPUT_REQUIRED,), "its related task, or the only call that is open",
         "a link to its call: with several open ones it is nobody's",
     ),
-    Word("c2s:result elicitation", (K.INPUT_SUPPLIED,), "the answer to that question, declined ones too", "who answered"),
+    Word(
+        "c2s:result elicitation", (K.INPUT_SUPPLIED, K.INPUTS_ACCEPTED),
+        "the answer to that question, declined ones too: nobody is asked now", "who answered",
+    ),
     Word("c2s:error elicitation", (), "the client could not ask: the server decides what that means"),
     Word("s2c:notifications/cancelled", (), "the server takes a question of its own back", "anything about the call"),
     Word("s2c:notifications/elicitation/complete", (), "a person is done elsewhere; the call is made again"),
@@ -102,7 +106,7 @@ TASKS: Final = (
     ),
     Word("task …", (), "a status that the table does not have"),
     Word("c2s:tasks/cancel", (K.CANCEL_REQUESTED,), "taskId of a call", "an acknowledgement: the status is one"),
-    Word("c2s:tasks/update", (K.INPUT_SUPPLIED,), "inputResponses to a task", "who answered"),
+    Word("c2s:tasks/update", (K.INPUT_SUPPLIED, K.INPUTS_ACCEPTED), "inputResponses to a task", "who answered"),
     Word("c2s:tasks/get", (), "a look; the answer may say something"),
     Word("c2s:tasks/result", (), "a look; the answer may be the result"),
     Word("c2s:tasks/list", (), "a look"),
