@@ -14,7 +14,7 @@ from toolwitness.testing.truth.totals import Run
 
 CAPTURES = Path(__file__).parents[2] / "spec" / "captures"
 FRAMEWORKS = {
-    "a2a", "ag-ui", "ai-sdk", "assistant-ui", "copilotkit", "langgraph", "mcp", "openai-agents", "provider-wire", "pydantic-ai",
+    "a2a", "ag-ui", "ai-sdk", "assistant-ui", "celery", "copilotkit", "langgraph", "mcp", "openai-agents", "provider-wire", "pydantic-ai",
 }  # fmt: skip  # names in lines
 REASONS = {
     "documentation",

@@ -18,6 +18,7 @@ _WORDS: Final = {
     "cancel() called": Sign.NOTHING,
     "elicit_result": Sign.CARRIED_ON,
     "answer": Sign.CARRIED_ON,
+    "waits": Sign.CARRIED_ON,
 }
 _ASKING: Final = frozenset({"ApprovalRequired", "CallDeferred", "GraphInterrupt"})
 _EFFECT: Final = re.compile(r"^SIDE EFFECT\s*(\w*)")
