@@ -18,9 +18,9 @@ from click.testing import CliRunner
 import toolwitness
 from toolwitness.adapters import FRAMEWORKS
 from toolwitness.core.errors import InvalidInput
-from toolwitness.core.evidence import KINDS
 from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.transitions import ROWS
+from toolwitness.core.vocabulary import KINDS
 from toolwitness.reading.capabilities import Capabilities
 from toolwitness.reading.words import Word
 from toolwitness.wire.json_text import loads_strict, parse

@@ -15,11 +15,12 @@ from types import MappingProxyType
 from typing import Any
 
 import toolwitness.policy
-from toolwitness.core import conditions, decisions, evidence, findings, invocation, transitions
-from toolwitness.core.evidence import KINDS, Kind
+from toolwitness.core import conditions, decisions, findings, invocation, transitions, vocabulary
+from toolwitness.core.evidence import Kind
 from toolwitness.core.states import Owner, State
 from toolwitness.core.transitions import ROWS, TABLE, Condition, Row, row_for
 from toolwitness.core.verdicts import Judgement
+from toolwitness.core.vocabulary import KINDS
 from toolwitness.policy import consequences, controls
 from toolwitness.policy.rules import Rule
 
@@ -150,7 +151,7 @@ def evidence_that_is_whole_with_less() -> Iterator[Mutant]:
 def _whole_with(kind: Kind, required: tuple[str, ...]) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(entry(KINDS, kind, replace(KINDS[kind], required=required)))  # type: ignore[arg-type]  # as above
-        stack.enter_context(entry(evidence._REQUIRED, kind, tuple((name, tuple(name.split("|"))) for name in required)))
+        stack.enter_context(entry(vocabulary._REQUIRED, kind, tuple((name, tuple(name.split("|"))) for name in required)))
         yield
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import toolwitness
-from toolwitness.core.evidence import KINDS
 from toolwitness.core.findings import SEVERITY
 from toolwitness.core.states import State
+from toolwitness.core.vocabulary import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -15,9 +15,10 @@ from toolwitness.contract.base import Attempt, Model, OriginWord, OwnerWord
 from toolwitness.contract.encode import encode
 from toolwitness.contract.problems import from_validation
 from toolwitness.core.errors import InvalidInput
-from toolwitness.core.evidence import KINDS, Event
+from toolwitness.core.evidence import Event
 from toolwitness.core.states import Origin, Owner
 from toolwitness.core.strict_json import pointer, walk
+from toolwitness.core.vocabulary import KINDS
 
 PREFIX: Final = "toolcall."
 SEQUENCE_DIGITS: Final = 10

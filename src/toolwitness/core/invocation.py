@@ -11,7 +11,7 @@ from typing import Final
 from toolwitness.core import facts, gaps, leases, ordering
 from toolwitness.core.conditions import condition_of
 from toolwitness.core.entries import Move
-from toolwitness.core.evidence import KINDS, Event, missing_fields, speaker_objection
+from toolwitness.core.evidence import Event
 from toolwitness.core.findings import Code
 from toolwitness.core.making import maker
 from toolwitness.core.ordering import Place
@@ -21,6 +21,7 @@ from toolwitness.core.shapes import malformed_fields
 from toolwitness.core.states import TERMINAL, InvocationId
 from toolwitness.core.transitions import ROWS, Basis, Condition, Row, row_for
 from toolwitness.core.verdicts import Judgement, Verdict
+from toolwitness.core.vocabulary import KINDS, missing_fields, speaker_objection
 
 _new_move: Final = maker(Move)
 

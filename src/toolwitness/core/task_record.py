@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwitness.core.evidence import KINDS, Event, Kind, missing_fields, speaker_objection
+from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.shapes import malformed_fields
 from toolwitness.core.states import EvidenceRef, TaskId
 from toolwitness.core.verdicts import Judgement, Verdict
+from toolwitness.core.vocabulary import KINDS, missing_fields, speaker_objection
 
 
 @dataclass(slots=True)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, cast
 
-from toolwitness.core.evidence import KINDS, Event, Kind, evidence_ref
+from toolwitness.core.evidence import Event, Kind, evidence_ref
 from toolwitness.core.states import Origin, Owner
+from toolwitness.core.vocabulary import KINDS
 from toolwitness.ledger.prepare import RAW, value_ref
 from toolwitness.ports import Draft
 from toolwitness.reading.lenient import items, members

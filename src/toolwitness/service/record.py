@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any, Final, cast
 
 from toolwitness.core.errors import InvalidInput
-from toolwitness.core.evidence import KINDS, Kind
+from toolwitness.core.evidence import Kind
 from toolwitness.core.states import Owner, State
 from toolwitness.core.verdicts import Actor, Verdict
+from toolwitness.core.vocabulary import KINDS
 from toolwitness.ports import Draft, Recorded, TaskView
 from toolwitness.service.board import tenant_of
 from toolwitness.service.settle import settle_effects

@@ -16,7 +16,7 @@ from pydantic_ai.ui import _event_stream
 from pydantic_ai.ui.vercel_ai import response_types
 
 from toolwitness.adapters.pydantic_ai import mapping, native
-from toolwitness.core.evidence import KINDS
+from toolwitness.core.vocabulary import KINDS
 
 HEADS = {word.word.split(" ")[0] for word in mapping.TABLE}
 

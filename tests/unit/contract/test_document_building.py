@@ -17,12 +17,13 @@ from toolwitness.contract.encode import extend, join
 from toolwitness.contract.fragments import Fragments
 from toolwitness.contract.parse import parse_invocation, parse_task
 from toolwitness.contract.schemas import schema
-from toolwitness.core.evidence import KINDS, Event, Kind
+from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.invocation import judge
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import InvocationId, State, TaskId
 from toolwitness.core.task import TaskRecord, judge_task
 from toolwitness.core.verdicts import Control
+from toolwitness.core.vocabulary import KINDS
 
 CONTRACT: Any = jsonschema.Draft202012Validator(schema("contract"))
 TASK: Any = jsonschema.Draft202012Validator(schema("task"))

@@ -14,9 +14,10 @@ from toolwitness.contract.envelope import decode_event, encode_event, encode_rec
 from toolwitness.contract.parse import parse_envelope, parse_events
 from toolwitness.contract.schemas import schema
 from toolwitness.core.errors import InvalidInput
-from toolwitness.core.evidence import KINDS, Event, Kind
+from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.states import Origin, Owner
 from toolwitness.core.verdicts import Verdict
+from toolwitness.core.vocabulary import KINDS
 from toolwitness.ports import Recorded
 
 VALIDATOR: Any = jsonschema.Draft202012Validator(schema("event"))

@@ -5,11 +5,12 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, Final
 
-from toolwitness.core.evidence import KINDS, Event, Kind
+from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.invocation import judge
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import InvocationId, Origin, Owner, State, TaskId
 from toolwitness.core.task import TaskRecord, judge_task
+from toolwitness.core.vocabulary import KINDS
 
 INVOCATION: Final = "inv_1"
 TASK: Final = "task_1"

@@ -9,11 +9,12 @@ import pytest
 
 from tests.unit.core.builders import event
 from toolwitness.core import errors
-from toolwitness.core.evidence import KINDS, Kind, evidence_ref, may_say
+from toolwitness.core.evidence import Kind, evidence_ref
 from toolwitness.core.findings import OPENS_RECONCILIATION, SEVERITY, Code, Finding, Severity
 from toolwitness.core.states import BEFORE_DISPATCH, EXECUTING, TERMINAL, Owner, State
 from toolwitness.core.times import parse_rfc3339, rfc3339
 from toolwitness.core.verdicts import Actor, Control, PolicyVerdict
+from toolwitness.core.vocabulary import KINDS, may_say
 
 CORE = Path(errors.__file__).parent
 WORLD = {

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.core.builders import WHOLE
-from toolwitness.core.evidence import KINDS, Kind
+from toolwitness.core.evidence import Kind
 from toolwitness.core.states import TERMINAL, Owner, State
 from toolwitness.core.transitions import ROWS, TABLE, Basis, Condition, Row
+from toolwitness.core.vocabulary import KINDS
 
 MATRIX = list(csv.DictReader((Path(__file__).parents[3] / "spec" / "matrix.csv").read_text(encoding="utf-8").splitlines()))
 

@@ -3,11 +3,12 @@
 import pytest
 
 from tests.unit.core.builders import event, in_state, record_of
-from toolwitness.core.evidence import KINDS, Kind
+from toolwitness.core.evidence import Kind
 from toolwitness.core.findings import OPENS_RECONCILIATION, Code
 from toolwitness.core.invocation import judge
 from toolwitness.core.states import Owner, Reconciliation, State
 from toolwitness.core.verdicts import Verdict
+from toolwitness.core.vocabulary import KINDS
 
 SPEAKERS = {
     Owner.RUNTIME: """task.opened invocation.proposed dispatch.claimed dispatch.accepted execution.started execution.heartbeat

@@ -6,11 +6,12 @@ import pytest
 
 from tests.unit.core.builders import event, in_state, path_to, record_of
 from toolwitness.core.conditions import condition_of
-from toolwitness.core.evidence import KINDS, Kind
+from toolwitness.core.evidence import Kind
 from toolwitness.core.invocation import judge
 from toolwitness.core.states import BEFORE_DISPATCH, EXECUTING, TERMINAL, Owner, State
 from toolwitness.core.transitions import ROWS, Basis, Condition, Row, row_for
 from toolwitness.core.verdicts import Verdict
+from toolwitness.core.vocabulary import KINDS
 
 STATES: tuple[State | None, ...] = (None, *State)
 OPENING = {None, *BEFORE_DISPATCH}

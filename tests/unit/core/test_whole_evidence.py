@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.core.builders import TASK, WHOLE, event, in_state, record_of, task_of
-from toolwitness.core.evidence import KINDS, Event, Kind, missing_fields
+from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.invocation import judge
 from toolwitness.core.record import InvocationRecord
@@ -18,6 +18,7 @@ from toolwitness.core.shapes import SHAPES, malformed_fields
 from toolwitness.core.states import InvocationId, Origin, Owner, State, TaskId
 from toolwitness.core.task import TaskRecord, judge_task
 from toolwitness.core.verdicts import Verdict
+from toolwitness.core.vocabulary import KINDS, missing_fields
 
 COUNTED = {"version", "last_at", "seen", "findings"}
 """What every event changes: that it came. Everything else is what it says."""

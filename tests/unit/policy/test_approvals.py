@@ -23,10 +23,11 @@ from tests.unit.policy.worlds import (
     running,
     waiting,
 )
-from toolwitness.core.evidence import Event, Kind, missing_fields
+from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Consequence, Owner, State
 from toolwitness.core.verdicts import Actor
+from toolwitness.core.vocabulary import missing_fields
 from toolwitness.policy.approvals import Decision, build_request, consequence_summary, judge_decision
 from toolwitness.policy.tool_policy import ToolPolicy, unknown_tool
 

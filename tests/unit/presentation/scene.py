@@ -3,11 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from toolwitness.core.evidence import KINDS, Event
+from toolwitness.core.evidence import Event
 from toolwitness.core.invocation import judge
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import Origin, Owner
 from toolwitness.core.task import TaskRecord, judge_task
+from toolwitness.core.vocabulary import KINDS
 from toolwitness.ports import Recorded
 from toolwitness.presentation.cards import invocation_card
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.unit.presentation.scenarios import SCENARIOS, trip
 from tests.unit.presentation.scene import NOON, Scene, at
-from toolwitness.core.evidence import KINDS
 from toolwitness.core.findings import Code
 from toolwitness.core.states import ClosureKind, Origin, Owner
+from toolwitness.core.vocabulary import KINDS
 from toolwitness.presentation.cards import task_card
 from toolwitness.presentation.foreign import disarmed
 from toolwitness.presentation.reading import OUTPUT_VALUES, needed_values

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from tests.unit.presentation.scene import NOON, Scene
-from toolwitness.core.evidence import KINDS
 from toolwitness.core.findings import Code, Finding
 from toolwitness.core.states import ClosureKind, Consequence, Deadline, Owner, Reconciliation, State
+from toolwitness.core.vocabulary import KINDS
 from toolwitness.policy.controls import PASSIVE
 from toolwitness.policy.retry import Conclusion
 from toolwitness.presentation import words

@@ -11,9 +11,10 @@ import pytest
 import toolwitness as tw
 from tests.unit.server.house import House, a_booking, a_house, event
 from tests.unit.server.test_reading import problem_of
-from toolwitness.core.evidence import KINDS, Kind
+from toolwitness.core.evidence import Kind
 from toolwitness.core.states import Owner
 from toolwitness.core.verdicts import Verdict
+from toolwitness.core.vocabulary import KINDS
 from toolwitness.service.record import Registration
 
 

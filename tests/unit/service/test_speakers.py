@@ -4,9 +4,9 @@ import pytest
 
 import toolwitness as tw
 from tests.unit.service.attacks import ANN, Kind, Verdict, a_stage, in_state
-from toolwitness.core.evidence import KINDS
 from toolwitness.core.findings import Code
 from toolwitness.core.states import Owner
+from toolwitness.core.vocabulary import KINDS
 from toolwitness.service import views
 from toolwitness.service.record import OBSERVABLE, Registration
 
