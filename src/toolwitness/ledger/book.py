@@ -171,7 +171,9 @@ class Book:
         self._head, self._version = head, version
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file; what was erased is seen to be gone, as far as nobody reads."""
+        with contextlib.suppress(sqlite3.Error):
+            self.forget()
         with self.lock, contextlib.suppress(sqlite3.Error):
             self.connection.close()
 
