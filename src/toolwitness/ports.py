@@ -1,13 +1,13 @@
-"""What the house asks of the world, as protocols: a ledger, a runtime, a clock, ids, an authorizer, a mapping, a verifier.
+"""What the house asks of the world, as protocols: a ledger, a clock, ids, an authorizer.
 
 A room that needs one of these takes it as an argument; ``bootstrap`` decides which one it gets. The authorizer's port is policy's own
 (``policy/authorization.py``), since rules ask it; it is named here beside the others.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from toolwitness.core.evidence import Event
 from toolwitness.core.record import InvocationRecord
@@ -17,8 +17,8 @@ from toolwitness.core.verdicts import Verdict
 from toolwitness.policy.authorization import AuthorizationRequest, Authorizer
 
 __all__ = [
-    "AuthorizationRequest", "Authorizer", "Clock", "Deciding", "Draft", "EventMapping", "Ids", "Ledger", "Listener", "Problem", "Recorded",
-    "Runtime", "StateRow", "TaskView", "Verifier",
+    "AuthorizationRequest", "Authorizer", "Clock", "Deciding", "Draft", "Ids", "Ledger", "Listener", "Problem", "Recorded", "StateRow",
+    "TaskView",
 ]  # fmt: skip  # names in lines
 
 
@@ -173,32 +173,6 @@ class Ids(Protocol):
 
     def new(self, prefix: str) -> str:
         """Give a new id ``<prefix>_<26 characters>``, later ones sorting after earlier ones."""
-        ...
-
-
-class Runtime(Protocol):
-    """Something that runs a body once a permit is claimed, and can be asked to stop it."""
-
-    def request_stop(self, invocation_id: str, *, reason: str) -> Awaitable[str]:
-        """Pass a cancellation request on; answers ``stopping``, ``cannot_stop`` or ``not_here``. Never an acknowledgement."""
-        ...
-
-
-class EventMapping(Protocol):
-    """A framework's words → our events."""
-
-    name: str
-
-    def feed(self, row: Mapping[str, Any]) -> Iterable[Draft]:
-        """Map one raw row to drafts; a word that is not mapped is reported, never guessed."""
-        ...
-
-
-class Verifier(Protocol):
-    """Re-runs what a room claimed."""
-
-    def check(self, recorded: Sequence[Recorded]) -> Sequence[Problem]:
-        """Name the places where the claim and the evidence part."""
         ...
 
 
