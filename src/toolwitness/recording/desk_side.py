@@ -24,6 +24,7 @@ from toolwitness.reading.pen import stable
 from toolwitness.runtime.recovery import is_gone, is_here
 from toolwitness.service.claim import claim
 from toolwitness.service.propose import Proposal, governed_by, open_task, proposal_draft
+from toolwitness.service.looking import look_at
 from toolwitness.service.sealing import open_value
 from toolwitness.service.submit import approval_draft, submit
 from toolwitness.service.workplace import Situation, Workplace, carry_out, make_draft, read
@@ -252,12 +253,14 @@ class DeskSide:
 
     async def ask_approval(self, invocation_id: str) -> None:
         """Ask for the approval that the framework demands, whatever policy would ask; asking twice asks once."""
-        raw = await self.standing((await read(self.place, invocation_id)).record)
+        before = await read(self.place, invocation_id)
+        raw = await self.standing(before.record)
+        look = await look_at(self.place, before, raw)
 
         def decide(situation: Situation) -> list[Draft]:
             record = situation.record
             asked = record.approval is not None or record.permission is not None or record.state in TERMINAL
-            return [] if asked else [approval_draft(self.place, situation, raw)]
+            return [] if asked else [approval_draft(self.place, situation, raw, look=look)]
 
         await carry_out(self.place, invocation_id, decide)
 
