@@ -23,8 +23,8 @@ from toolwitness.ports import Draft
 from toolwitness.reading.pen import stable
 from toolwitness.runtime.recovery import is_gone, is_here
 from toolwitness.service.claim import claim
-from toolwitness.service.propose import Proposal, governed_by, open_task, proposal_draft
 from toolwitness.service.looking import look_at
+from toolwitness.service.propose import Proposal, governed_by, open_task, proposal_draft
 from toolwitness.service.sealing import open_value
 from toolwitness.service.submit import approval_draft, submit
 from toolwitness.service.workplace import Situation, Workplace, carry_out, make_draft, read
