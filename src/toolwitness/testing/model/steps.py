@@ -249,7 +249,7 @@ def _can_acknowledge(world: World, one: str) -> bool:
     return world.workers[one].holds and world.ledger.record(one).cancellation is not None
 
 
-def _is_fresh(world: World, one: str) -> bool:
+def _is_running(world: World, one: str) -> bool:
     return world.workers[one].at is Work.STARTED
 
 
@@ -265,8 +265,8 @@ _OF_A_CALL: Final[Sequence[tuple[str, Act, Open]]] = (
     ("claim", _claim, _always),
     ("accept", _accept, _worker_is(Work.CLAIMED)),
     ("start", _start, _worker_is(Work.CLAIMED, Work.ACCEPTED)),
-    ("progress", _progress, lambda world, one: _is_fresh(world, one) and world.ledger.record(one).progress is None),
-    ("commit", _commit, lambda world, one: _is_fresh(world, one) and world.ledger.record(one).commitment is None),
+    ("progress", _progress, lambda world, one: _is_running(world, one) and world.ledger.record(one).progress is None),
+    ("commit", _commit, lambda world, one: _is_running(world, one) and world.ledger.record(one).commitment is None),
     ("finish", _finish, _worker_is(Work.STARTED)),
     ("fail", _fail, _worker_is(Work.STARTED)),
     ("acknowledge", _acknowledge, _can_acknowledge),
