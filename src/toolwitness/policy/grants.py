@@ -182,19 +182,19 @@ def _plain_where(case: _Terms) -> str:
     return f"{odd[0]} can only be held against a text, a whole number, true, false or null" if odd else ""
 
 
-_GIVING: Final[tuple[Rule[_Terms], ...]] = (
-    Rule("confirmed-each-time", lambda case: _each_time(case.policy)),
-    Rule("grant-eligible", lambda case: objection_to(case.actor, case.policy.eligible, proposer="")),
-    Rule("grant-limit", _limited),
 def _several(policy: ToolPolicy) -> str:
     """One person cannot permit beforehand what takes several each time."""
     needed = policy.approvals_needed or 1
     return f"each call is approved by {needed} people: nobody permits it alone" if needed > 1 else ""
 
 
+_GIVING: Final[tuple[Rule[_Terms], ...]] = (
+    Rule("confirmed-each-time", lambda case: _each_time(case.policy)),
+    Rule("several-approvers", lambda case: _several(case.policy)),
+    Rule("grant-eligible", lambda case: objection_to(case.actor, case.policy.eligible, proposer="")),
+    Rule("grant-limit", _limited),
     Rule("grant-expiry", _ends),
     Rule("grant-money", _money_bounded),
-    Rule("several-approvers", lambda case: _several(case.policy)),
     Rule("grant-scope", _plain_where),
 )
 
