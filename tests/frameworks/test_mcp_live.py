@@ -546,6 +546,42 @@ async def test_failures_are_as_the_server_tells_them(desk: tw.Desk, wire: str) -
     assert categories == {"hotel": "tool-error", "flight": "invalid-input"}
 
 
+async def test_a_caller_that_stops_waiting_leaves_an_unknown_outcome_and_the_server_is_told(desk: tw.Desk, wire: str) -> None:
+    bench = Bench()
+    mandate(desk, "rail")
+    async with Recorder(desk).watch(Client(bench.server, mode=wire)) as client:
+        async with anyio.create_task_group() as one:
+            one.start_soon(client.call_tool, "rail", {"line": "X"})
+            await bench.riding.wait()
+            one.cancel_scope.cancel()
+        await asyncio.to_thread(wait_for, lambda: "cancelled rail" in bench.words)
+
+    record = (await by_tool(desk))["rail"]
+    assert (record.starts, record.closure) == ([], None)
+    assert {"outcome-unknown", "waiter-gone"} <= record.findings.keys()
+
+
+async def test_a_session_is_watched_like_a_client_and_its_rounds_are_one_call(desk: tw.Desk) -> None:
+    bench = Bench()
+    mandate(desk, "ask")
+
+    @bench.server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
+    async def ask(what: str, ctx: Context) -> str | InputRequiredResult:
+        asked = ElicitRequestFormParams(message="?", requested_schema={"type": "object", "properties": {}})
+        questions = {"confirm": ElicitRequest(params=asked)}
+        return "booked" if ctx.input_responses else InputRequiredResult(input_requests=questions, request_state="r1")
+
+    async with Client(bench.server, mode="2026-07-28") as client:
+        session = Recorder(desk).watch(client.session)
+        first = await session.call_tool("ask", {"what": "Book"}, allow_input_required=True)
+        during = (await by_tool(desk))["ask"]
+        answers = {"confirm": ElicitResult(action="accept")}
+        last = await session.call_tool("ask", {"what": "Book"}, request_state=first.request_state, input_responses=answers)
+
+    assert (during.waits_for_person, said(last)) == (True, "booked")
+    assert [str(record.state) for record in await records(desk)] == ["succeeded"]
+
+
 async def test_a_question_of_the_server_is_shown_at_the_call_that_is_out(desk: tw.Desk) -> None:
     mandate(desk, "ask")
     bench, seen = Bench(), list[Any]()

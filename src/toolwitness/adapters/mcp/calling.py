@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Any, Final, Self
 from uuid import uuid4
 
-from mcp import Client
+from mcp import Client, ClientSession
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, TextContent, Tool
+from mcp_types import CallToolResult, InputRequiredResult, PaginatedRequestParams, TextContent, Tool
 from mcp_types.jsonrpc import REQUEST_TIMEOUT
 
 from toolwitness.adapters.mcp.answers import Answer, read_error, read_result
@@ -40,7 +40,7 @@ class _Out:
     id: str
     task_id: str
     provider_id: str
-    request: asyncio.Task[CallToolResult] | None = None
+    request: asyncio.Task[Any] | None = None
     stopped: str = ""
     steps: int = 0
     said: list[str] = field(default_factory=list[str])
@@ -56,14 +56,16 @@ class _Out:
 class Watched:
     """A client whose tool calls are on record; everything else is the client's own."""
 
-    def __init__(self, desk: DeskSide, client: Client) -> None:
+    def __init__(self, desk: DeskSide, client: Client | ClientSession) -> None:
         """Watch ``client``; nothing is recorded yet."""
         self._desk = desk
         self._client = client
         self._conversation = f"mcp client {uuid4().hex}"
         self._out: list[_Out] = []
         self._listed: dict[str, Tool] | None = None
-        if client.elicitation_callback is not None:
+        self._rounds: dict[str, _Out] = {}
+        """By requestState: the call whose round ended with a question, where the application itself goes on with it."""
+        if isinstance(client, Client) and client.elicitation_callback is not None:
             client.elicitation_callback = self._asking(client.elicitation_callback)
 
     def __getattr__(self, name: str) -> Any:
@@ -88,22 +90,29 @@ class Watched:
         read_timeout_seconds: float | None = None,
         progress_callback: Progress | None = None,
         **more: Any,
-    ) -> CallToolResult:
-        """Do what ``Client.call_tool`` does, on record. A denial, an expiry or a stop is a result that says so, and no exception (R5).
+    ) -> Any:
+        """Do what the client's ``call_tool`` does, on record. A denial, an expiry or a stop is a result that says so, no exception (R5).
 
         Raises:
             MCPError: as the client's.
         """
+        earlier = self._rounds.pop(str(more.get("request_state")), None)
+        if earlier is not None:
+            await self._desk.answered(earlier.id)
+            return await self._sent(earlier, self._call(earlier, name, arguments, read_timeout_seconds, progress_callback, more))
         out = await self._propose(name, {} if arguments is None else arguments)
         await self._desk.ask(out.id)
         decided = await self._desk.decision(out.id)
         claimed = await self._desk.claim(out.id) if decided.permitted == "yes" else decided.why
         if decided.permitted != "yes" or isinstance(claimed, PolicyVerdict):
             return _outcome(f"The call was not made: {claimed.reason if isinstance(claimed, PolicyVerdict) else claimed}")
-        send = self._client.call_tool(
-            name, json.loads(decided.inputs), read_timeout_seconds, self._listening(out, progress_callback), **more
-        )
-        return await self._sent(out, name, send)
+        return await self._sent(out, self._call(out, name, json.loads(decided.inputs), read_timeout_seconds, progress_callback, more))
+
+    def _call(
+        self, out: _Out, name: str, arguments: Any, seconds: float | None, heard: Progress | None, more: Mapping[str, Any]
+    ) -> Awaitable[Any]:  # fmt: skip  # a signature in two lines
+        call: Callable[..., Awaitable[Any]] = self._client.call_tool
+        return call(name, arguments, seconds, self._listening(out, heard), **more)
 
     # ── before the request ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -138,7 +147,12 @@ class Watched:
         found: dict[str, Tool] = {}
         cursor: str | None = None
         for _ in range(_PAGES):
-            page = await self._client.list_tools(cursor=cursor)
+            listing = self._client
+            page = await (
+                listing.list_tools(cursor=cursor)
+                if isinstance(listing, Client)
+                else listing.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            )
             found |= {tool.name: tool for tool in page.tools}
             cursor = page.next_cursor
             if not cursor:
@@ -147,10 +161,10 @@ class Watched:
 
     # ── the request ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _sent(self, out: _Out, name: str, send: Awaitable[CallToolResult]) -> CallToolResult:
+    async def _sent(self, out: _Out, send: Awaitable[Any]) -> Any:
         """Wait for the answer; whoever stops waiting, the record says what is not known."""
 
-        async def request() -> CallToolResult:
+        async def request() -> Any:
             _ASKING.set(out)
             return await send
 
@@ -161,7 +175,10 @@ class Watched:
                 await asyncio.wait({out.request})
         except asyncio.CancelledError:
             out.request.cancel()
-            await outlast(asyncio.ensure_future(self._leave(out, "the caller stopped waiting")))
+            done = out.request.done() and not out.request.cancelled()  # the answer came in the very step in which the caller left
+            await outlast(
+                asyncio.ensure_future(self._answered(out, out.request) if done else self._leave(out, "the caller stopped waiting"))
+            )
             raise
         finally:
             self._out.remove(out)
@@ -169,14 +186,15 @@ class Watched:
         if out.request.cancelled():
             await self._leave(out, out.stopped)
             return _outcome("The cancellation of the call was requested; the server does not say whether it took effect.")
-        return await self._answered(out, out.request)
+        await self._answered(out, out.request)
+        return out.request.result()
 
     async def _leave(self, out: _Out, reason: str) -> None:
         """Record that the request and its waiter are gone. That acknowledges nothing."""
         await self._desk.tell(out.id, Kind.WAITER_RELEASED, {"waiter": "MCP client", "reason": reason, "body": "unknown"})
         await self._desk.tell(out.id, Kind.LOST, {"reason": "the request was cancelled, which the server never answers"})
 
-    async def _answered(self, out: _Out, request: "asyncio.Task[CallToolResult]") -> CallToolResult:
+    async def _answered(self, out: _Out, request: "asyncio.Task[Any]") -> None:
         error = request.exception()
         if isinstance(error, MCPError):
             answer = read_error({"code": error.code, "message": error.message})
@@ -186,10 +204,12 @@ class Watched:
             await self._record(out, answer, encode_value({"code": error.code, "message": error.message}))
         elif error is not None:
             await self._record(out, Answer("unreadable", why=f"{type(error).__name__}: the SDK could not take the answer"), b"")
+        elif isinstance(result := request.result(), InputRequiredResult):
+            self._rounds[str(result.request_state)] = out
+            await self._desk.ask_input((await read(self._desk.place, out.id)).record, "question")
         else:
-            told = request.result().model_dump(mode="json", by_alias=True, exclude_none=True)
+            told = result.model_dump(mode="json", by_alias=True, exclude_none=True)
             await self._record(out, read_result(told, schema={}), encode_value(to_json(told)))
-        return request.result()
 
     async def _record(self, out: _Out, answer: Answer, raw: bytes) -> None:
         if answer.row == "complete":

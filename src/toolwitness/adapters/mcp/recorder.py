@@ -5,7 +5,7 @@ At the server it sees the bodies: real starts, real ends, executed arguments. At
 
 from typing import Any
 
-from mcp import Client
+from mcp import Client, ClientSession
 from mcp.server.mcpserver import MCPServer
 
 from toolwitness.adapters.mcp.calling import Watched
@@ -29,8 +29,10 @@ class Recorder:
         Serving(self._desk, server).install()
         return server
 
-    def watch(self, client: Client) -> Watched:
-        """Give ``client`` with its tool calls on record; watch it before it is entered, so that questions of the server are seen, too.
+    def watch(self, client: Client | ClientSession) -> Watched:
+        """Give a client, or a session, with its tool calls on record.
+
+        Watch a client before it is entered, so that questions of the server are seen, too.
 
         Each call is governed, since its body is a stranger's: a tool that nobody declared at the desk waits for an approval each time. A
         declared policy lets it go as far as it says; what the tool's own hints say can only make that stricter.
