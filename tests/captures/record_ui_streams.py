@@ -187,6 +187,18 @@ def agui_approval_granted(stream: AgUi) -> None:
     stream.finish("r2")
 
 
+def agui_approval_sent_twice(stream: AgUi) -> None:
+    stream.start("r1")
+    stream.write("c-book", "book", '{"q": "LH1"}')
+    stream.finish("r1", ask("c-book"))
+    for run in ("r2", "r3"):
+        stream.truth.wrote("user.approves", id="c-book")
+        stream.start(run, resume("c-book", {"approved": True}))
+        stream.truth.run("c-book", lambda run=run: run)
+        stream.answer("c-book", f"booked in {run}")
+        stream.finish(run)
+
+
 def agui_approval_denied(stream: AgUi) -> None:
     stream.start("r1")
     stream.write("c-book", "book", '{"q": "LH1"}')

@@ -179,6 +179,15 @@ const SCENARIOS = {
     capture.wrote("user.approves", { id: "call-book" });
     await capture.run(sdk, { responses: [says("booked")], tools, messages: answered(asked, true, "go on") });
   },
+  async one_approval_that_is_sent_three_times(sdk, capture) {
+    let runs = 0;
+    const tools = { book: capture.tool(() => { runs += 1; if (runs === 3) throw new Error("sold out"); return { ref: runs }; }, { needsApproval: true }) };
+    const asked = await capture.run(sdk, { responses: [calls(["call-book", "book", '{"q":"LH1"}'])], tools, messages: ask });
+    for (let time = 1; time <= 3; time += 1) {
+      capture.wrote("user.approves", { id: "call-book" });
+      await capture.run(sdk, { responses: [says("booked")], tools, messages: answered(asked, true, "go on"), onError: String });
+    }
+  },
   async an_approval_that_is_denied(sdk, capture) {
     const tools = { book: capture.tool(() => ({ ref: "R-1" }), { needsApproval: true }) };
     const asked = await capture.run(sdk, { responses: [calls(["call-book", "book", '{"q":"LH1"}'])], tools, messages: ask });

@@ -45,6 +45,8 @@ class Call:
     """Ended or closed before, whatever came after."""
     well: bool = False
     """Its latest end was a success."""
+    doubted: bool = False
+    """Its latest end was one that cannot be believed."""
     runs: int = 0
     """How often its body was seen to end."""
     begun: bool = False

@@ -19,6 +19,18 @@ def again(calls: Calls, call: Call, word: str, *, time: str | None = None) -> No
         start(calls, call, word, attempt=call.attempt + call.runs, time=time)
 
 
+def run_again(calls: Calls, call: Call, word: str, *, time: str | None = None) -> None:
+    """Record that a later run has run the call once more, though it had ended: the next end is that of another start.
+
+    Nothing happens for a call that has not ended, was closed before it ran, whose end is doubted, or that ended in this very run.
+    """
+    if call.over and call.runs and not call.doubted and call.run < calls.run:
+        call.over = False
+        call.results.clear()
+        again(calls, call, word, time=time)
+    call.run = calls.run
+
+
 def start(
     calls: Calls, call: Call, word: str, *, attempt: int | None = None, inputs: Any = None, time: str | None = None, compared: str = ""
 ) -> None:  # fmt: skip  # a signature in two lines
@@ -87,7 +99,8 @@ def time_out(calls: Calls, call: Call, word: str, limit: str, *, time: str | Non
 
 
 def _over(call: Call) -> None:
-    call.over, call.begun, call.ended, call.well, call.runs = True, False, True, False, call.runs + 1
+    call.over, call.begun, call.ended, call.runs = True, False, True, call.runs + 1
+    call.well = call.doubted = False
 
 
 def release(calls: Calls, call: Call, word: str, reason: str, *, origin: Origin = Origin.SERVER) -> None:
@@ -119,4 +132,5 @@ def leave_refused(calls: Calls, word: str) -> None:
 def doubt(calls: Calls, call: Call, word: str, reason: str, *, time: str | None = None) -> None:
     """Record that what came as an end is none that can be believed: the state stays, and somebody must find out what happened."""
     _over(call)
+    call.doubted = True
     calls.pen.write(Kind.LOST, word, call.invocation_id, attempt=call.attempt, time=time, data={"reason": reason})

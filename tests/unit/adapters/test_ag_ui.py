@@ -276,6 +276,17 @@ async def test_an_approval_is_used_once_and_later_answers_are_refused() -> None:
     assert "ran-without-approval" not in findings(told)
 
 
+async def test_an_answer_in_a_later_run_shows_a_second_start_and_the_same_message_again_does_not() -> None:
+    granted = started("r2", input=resume({"approved": True}))
+    once = [started(), *call(), interrupt(**APPROVAL), granted, result("R-1"), finished(run="r2"), started("r3")]
+
+    again = await read(*once, {**result("R-2"), "messageId": "m2"}, finished(run="r3"))
+    repeated = await read(*once, result("R-1"), finished(run="r3"))
+
+    assert "duplicate-start" in findings(again)
+    assert "duplicate-start" not in findings(repeated)
+
+
 async def test_an_answer_whose_interrupt_nobody_was_seen_to_answer_may_hold_a_refusal() -> None:
     told = await read(started(), *call(), interrupt(**APPROVAL), started("r2"), result("It was not booked."), finished(run="r2"))
 

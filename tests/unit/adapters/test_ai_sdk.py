@@ -272,6 +272,15 @@ async def test_a_later_run_that_takes_the_call_up_shows_that_it_was_approved() -
     assert result["invocations"][0]["authorization"]["decidedBy"] == "unrecorded"
 
 
+async def test_an_approval_that_is_sent_again_shows_a_second_start() -> None:
+    once = [START, STEP, available(), asked(), FINISH, START, output("R-1"), FINISH]
+
+    again = await read(*once, START, output("R-1"))
+
+    assert states(again) == ["succeeded"]
+    assert findings(again) >= {"duplicate-start"}
+
+
 async def test_a_result_while_the_approval_is_unanswered_is_a_bypass() -> None:
     result = await read(START, STEP, available(), asked(), output(1))
 

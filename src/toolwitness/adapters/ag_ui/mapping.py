@@ -23,6 +23,7 @@ CALLS: Final = (
         "TOOL_CALL_RESULT", (K.SUCCEEDED,), "an answer that nothing contradicts until the run is over",
         "whether it is a failure: the event has no field for it",
     ),
+    Word("TOOL_CALL_RESULT again", (K.STARTED,), "a later run answers a call that had ended, in another message: it was run once more"),
     Word(
         "TOOL_CALL_RESULT doubted", (K.LOST,), "an answer that reads like an error, a refusal or a cancellation, or that carries an error",
         "what happened",

@@ -48,6 +48,8 @@ class Reader(CaptureReader):
         self._chunked = ""
         """The call that chunks are about."""
         self._answers: list[_Answer] = []
+        self._messages: set[str] = set()
+        """The messages that answers came in."""
         self._running = False
         """Whether a run was seen to begin and not to end."""
         self.interrupts = Interrupts(self.calls, self.note)
@@ -255,10 +257,16 @@ class Reader(CaptureReader):
             self._announce("TOOL_CALL_START", key)
         self.calls.turn_to_tools()
         call = self._unanswered(key)
+        content, message = event.get("content"), text(event.get("messageId"))
+        if call.over and message and message in self._messages:
+            self.note(word, f"message {message} again")
+            return
+        self._messages.add(message)
         if self.interrupts.close_refused(word, call):
             self.note(word, "the answer to a call that was refused: it is kept in the row, and is no result")
             return
-        call.run, content = self.calls.run, event.get("content")
+        if not call.over:
+            call.run = self.calls.run
         unknown = "it carries an error, in a field that the protocol does not have" if event.get("error") else ""
         self._answers.append(_Answer(call, word, content, self._doubt(call, content, unknown), self.pen.place))
 
@@ -313,6 +321,8 @@ class Reader(CaptureReader):
         here = self.pen.place
         for answer in (one for one in waiting if not key or one.call.provider_id == key):
             self.pen.place = answer.place
+            if answer.word == "TOOL_CALL_RESULT":
+                endings.run_again(self.calls, answer.call, f"{answer.word} again")
             if answer.doubt:
                 endings.doubt(self.calls, answer.call, f"{answer.word} doubted", answer.doubt)
             else:

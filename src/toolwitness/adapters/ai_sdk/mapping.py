@@ -32,8 +32,10 @@ CALLS: Final = (
     Word("tool-output-available preliminary", (K.OUTPUT,), "preliminary: the body is at work, so it has started", "a number, a time"),
     Word("tool-output-available", (K.SUCCEEDED,), "output", "a start; a check of the result; a time"),
     Word("tool-output-available resumed", (K.GRANTED,), "a later run answers a call that waited for an approval", "who approved, and when"),
+    Word("tool-output-available again", (K.STARTED,), "a later run answers a call that had ended: it was run once more"),
     Word("tool-output-available doubted", (K.LOST,), "an output that says of itself that it was cancelled, or failed", "what happened"),
     Word("tool-output-error", (K.FAILED,), "errorText; version 6 hides it, and then the effects are open too", "a category"),
+    Word("tool-output-error again", (K.STARTED,), "as above"),
     Word("tool-output-error refused", (), "version 6 says a refused input once more as an output error: one refused call"),
     Word("tool-output-error denied", (K.CLOSED,), "an error for a call whose approval was seen to be denied"),
     Word(

@@ -257,6 +257,7 @@ class Reader(CaptureReader):
             )  # fmt: skip  # facts in lines
             return
         self.approvals.show_granted(word, call)
+        endings.run_again(self.calls, call, f"{word} again")
         self.note(word, take_result(self.calls, call, word, chunk.get("output")))
 
     def _output_error(self, word: str, chunk: Chunk) -> None:
@@ -272,6 +273,7 @@ class Reader(CaptureReader):
             why = "an error for a call whose approval nobody was seen to answer: it may have been refused, or run and failed"
             endings.doubt(self.calls, call, f"{word} doubted", why)
         else:
+            endings.run_again(self.calls, call, f"{word} again")
             self.note(word, take_error(self.calls, call, word, content))
 
     def _meant_by_an_end(self, chunk: Chunk) -> Call:
