@@ -48,6 +48,7 @@ async def edit_call(
         require(verdict, act)
         proposal = Proposal(
             tool=tool, inputs=raw, source_request=f"edit of {old.id} by {actor.id}", proposer=actor.id,
+            requested_by=str(old.proposal.get("requested_by") or ""),
             purpose=str(old.proposal.get("purpose") or ""), dependencies=old.proposal.get("dependencies") or (), attempt=old.attempt + 1,
             replaces=old.id, role=str(old.proposal.get("role") or ""), required="yes" if old.proposal.get("required", True) else "no",
             caused_by=(act.event.ref,),

@@ -15,7 +15,7 @@ from toolwitness.testing.reports.fragments import play_fragments
 from toolwitness.testing.reports.history import read_history
 from toolwitness.testing.reports.judging import PROSE, judge
 from toolwitness.testing.reports.moments import Moment, look
-from toolwitness.testing.reports.raw import KINDS, play_raw, with_an_approver
+from toolwitness.testing.reports.raw import KINDS, play_raw, prepared
 from toolwitness.testing.reports.raw.judging import judge_raw
 from toolwitness.testing.reports.runtime_words import Word
 from toolwitness.testing.reports.stage import Answer, Stage
@@ -50,7 +50,7 @@ async def run_report(report: object) -> Result:
     if story.kind not in EVENTS | FRAGMENTS | frozenset(KINDS):
         keys = sorted(set(story.expected) - PROSE)
         return Result(id=story.id, kind=story.kind, passed=False, unchecked=["unsupported", *keys])
-    stage = Stage(with_an_approver(story) if story.kind in KINDS else story)
+    stage = Stage(prepared(story) if story.kind in KINDS else story)
     findings = Findings()
     if story.kind in KINDS:
         moments, wires = await play_raw(stage, findings)

@@ -4,6 +4,6 @@
 ``judging`` compares what only such reports expect. The other modules play the kinds that are no stream.
 """
 
-from toolwitness.testing.reports.raw.playing import KINDS, play_raw, with_an_approver
+from toolwitness.testing.reports.raw.playing import KINDS, play_raw, prepared
 
-__all__ = ["KINDS", "play_raw", "with_an_approver"]
+__all__ = ["KINDS", "play_raw", "prepared"]
