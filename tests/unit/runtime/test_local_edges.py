@@ -109,7 +109,7 @@ async def test_a_call_whose_inputs_can_no_longer_be_read_is_refused_and_its_card
             async def gone(_ref: str) -> bytes | None:
                 return None
 
-            monkeypatch.setattr(desk.ledger, "value", gone)
+            monkeypatch.setattr(desk.ledger, "exact", gone)
             await desk.approve(one, by=ANN)
 
             async def refused() -> bool:
