@@ -138,15 +138,19 @@ class DeskSide:
         run_id: str,
         follows: InvocationRecord | None = None,
         rule: Rule,
+        proposer: str = "model",
     ) -> str:
-        """Record a proposal and give its id; ``follows`` is the call that the model was asked to make again."""
+        """Record a proposal and give its id; ``follows`` is the call that the model was asked to make again.
+
+        ``proposer`` is who is seen to ask: a protocol shows its client, and not what made it ask.
+        """
         corrects = follows is not None and follows.state is State.AWAITING_INPUT
         occurrence = 1 + sum(_carries(r, provider_id) for r in await self.records(task_id))
         proposal = Proposal(
             tool=tool,
             inputs=inputs,
             source_request=f"run {run_id}",
-            proposer="model",
+            proposer=proposer,
             host=f"{self.framework} at {self.desk.host}",  # no other runtime of this process may take it up
             correlation=[{"source": self.framework, "run_id": run_id, "provider_call_id": provider_id, "occurrence": occurrence}],
             attempt=1 if follows is None else follows.attempt + (0 if corrects else 1),

@@ -144,7 +144,7 @@ class Recorded(AgentExecutor):
         rule = Rule.GOVERNED if self._agent in self._desk.place.policies else Rule.OBSERVED
         again = record if record is not None and record.state in TERMINAL else None
         made = await self._desk.propose(
-            conversation, task_id, self._agent, exact(message), run_id=str(context.context_id), follows=again, rule=rule
+            conversation, task_id, self._agent, exact(message), run_id=str(context.context_id), follows=again, rule=rule, proposer="client"
         )
         return await self._record(made)
 

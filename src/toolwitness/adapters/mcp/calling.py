@@ -120,7 +120,9 @@ class Watched:
         await self._raise_policy(name)
         task_id = await self._desk.task_for(self._conversation, "Calls of an MCP client")
         provider_id = f"call-{uuid4().hex[:12]}"
-        made = await self._desk.propose(task_id, provider_id, name, exact(arguments), run_id=self._conversation, rule=Rule.GOVERNED)
+        made = await self._desk.propose(
+            task_id, provider_id, name, exact(arguments), run_id=self._conversation, rule=Rule.GOVERNED, proposer="client"
+        )
         return _Out(id=made, task_id=task_id, provider_id=provider_id)
 
     async def _raise_policy(self, name: str) -> None:

@@ -138,7 +138,7 @@ class Serving:
         conversation = self._conversation(context)
         task_id = await self._desk.task_for(conversation, f"Calls of the MCP server {self._server.name}")
         rule = Rule.GOVERNED if name in self._desk.place.policies else Rule.OBSERVED
-        made = await self._desk.propose(task_id, provider_id, name, exact(arguments), run_id=conversation, rule=rule)
+        made = await self._desk.propose(task_id, provider_id, name, exact(arguments), run_id=conversation, rule=rule, proposer="client")
         return _Call(id=made, task_id=task_id, provider_id=provider_id, tool=name)
 
     def _conversation(self, context: Context[Any, Any]) -> str:
