@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, RunState, SQLiteSession, function_tool, handoff, set_trace_processors
+from agents import Agent, FunctionTool, RunState, SQLiteSession, function_tool, handoff, set_trace_processors
 from agents.mcp import MCPServer
+from agents.tool_context import ToolContext
 from mcp.types import CallToolResult, TextContent
 from mcp.types import Tool as McpTool
 
@@ -31,6 +32,9 @@ from tests.frameworks.test_openai_agents_live import (
     waiting,
 )
 from toolwitness.adapters.openai_agents import Recorder
+from toolwitness.adapters.openai_agents.earlier import Key
+from toolwitness.adapters.openai_agents.recorded_run import RecordedRun
+from toolwitness.adapters.openai_agents.watching import parts_of
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.states import State
 
@@ -106,6 +110,33 @@ async def test_one_approval_lets_one_of_two_conversations_go_on_that_look_alike(
     assert (len(tasks), len(ran), done) == (2, 1, set())
     await desk.deny(first.id, by=ANN)
     await waits
+
+
+async def test_an_observed_call_that_two_resumptions_make_at_once_in_one_process_is_made_once(desk: tw.Desk) -> None:
+    ran: list[str] = []
+    go = asyncio.Event()
+
+    @function_tool
+    async def slow(q: str) -> str:
+        ran.append(q)
+        await go.wait()
+        return "done"
+
+    agent, recorder = agent_of(scripted([("slow", {"q": "x"}, "c1")], "one", "two"), slow), Recorder(desk)
+    run = asyncio.create_task(recorder.run(agent, "go", conversation="ann", run_config=QUIET))
+    await until(desk, lambda now: "c1" in now and now["c1"].state is State.RUNNING)
+    tool = agent.tools[0]
+    assert isinstance(tool, FunctionTool)
+    again = RecordedRun(recorder.desk, recorder.waiting, Key("ann", ""), "go")
+    context: ToolContext[Any] = ToolContext(context=None, tool_name="slow", tool_call_id="c1", tool_arguments='{"q": "x"}')
+    parts = parts_of(tool)
+    assert parts is not None
+    second = asyncio.create_task(again.invoke(parts, context, '{"q": "x"}'))
+    done, _ = await asyncio.wait({second}, timeout=0.05)
+    go.set()
+    await run
+
+    assert (done, await second, ran) == (set(), "done", ["x"])
 
 
 async def test_what_is_rejected_in_the_saved_state_closes_the_request_at_the_desk(desk: tw.Desk) -> None:

@@ -157,6 +157,5 @@ def _ended(record: InvocationRecord) -> str:
     if record.state is State.FAILED:
         detail = str(outcome.data.get("detail") or outcome.data.get("category") or "") if outcome is not None else ""
         return f"This call has already run and failed. {detail} {NOT_AGAIN}".replace("  ", " ")
-    if closure is not None:
-        return f"This call was closed: {closure.kind} by {closure.initiator}. {closure.reason} It was not run.".replace("  ", " ")
-    return f"This call is over ({record.state}). It was not run."
+    over = f"{closure.kind} by {closure.initiator}: {closure.reason}" if closure is not None else str(record.state)
+    return f"This call was started before, and is over: {over}. {NOT_AGAIN}" if record.starts else f"The call was not made: {over}"

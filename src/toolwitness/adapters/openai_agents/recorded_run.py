@@ -1,5 +1,6 @@
 """One recorded run: what its model proposes, which calls may be made, and what each body really did."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 from typing import Any, Final
@@ -27,6 +28,10 @@ _RAISED: Final = Raised(
     },
     limit=limit_of,
 )
+
+
+_inside: Final[dict[str, asyncio.Event]] = {}
+"""The observed calls that are in hand in this process, each with what is set when it no longer is."""
 
 
 class Waiting(StrEnum):
@@ -166,7 +171,7 @@ class RecordedRun:
 
         record = await self._current(earlier.pending_of(item), always)
         self._needs.setdefault(record.id, True)
-        if await earlier.settled(self.desk, record) is not None:
+        if (record.starts or record.claim) and await earlier.settled(self.desk, record) is not None:
             return ""  # the call itself says what became of it
         await self._ask(record)
         decided = await self.desk.decision(record.id)
@@ -188,9 +193,23 @@ class RecordedRun:
         """Make a call if it may be made, with a permit where a policy of ours applies, and hand the framework what came of it."""
         pending = earlier.Pending(context.tool_call_id, parts.tool.name, raw.encode("utf-8", "surrogatepass"))
         record = await self._current(pending, lambda: self._needed(parts, context, context.tool_call_id, raw))
-        found = await earlier.settled(self.desk, record)
+        while record.id in _inside:  # two resumptions of one snapshot in this process
+            await _inside[record.id].wait()
+        found = await earlier.settled(self.desk, await self._record(record.id))
         if found is not None:
             return found.output
+        over = asyncio.Event()
+        if not record.governed:  # a governed call has a permit, and whoever waits for a person keeps nobody from being told no
+            _inside[record.id] = over
+        try:
+            return await self._make(parts, context, raw, record)
+        finally:
+            over.set()
+            if _inside.get(record.id) is over:
+                del _inside[record.id]
+
+    async def _make(self, parts: Parts, context: ToolContext[Any], raw: str, record: InvocationRecord) -> Any:
+        """Make a call that has not run: check its inputs, get its permit, run its body."""
         try:
             prepared = await self._accepted(parts, context, record)
             permit = ""

@@ -52,6 +52,8 @@ class Story:
     told: dict[str, Told] = field(default_factory=dict[str, Told])
     waiting: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     """Tool and input of spans that closed with neither output nor error: calls that wait, or were cancelled."""
+    entering: list[Call] = field(default_factory=list[Call])
+    """Calls that are entered, and whose start is not on record."""
     unclear: list[tuple[Call, Place]] = field(default_factory=list[tuple[Call, Place]])
     """Calls that came back at once with the default error text: their body raised, or their arguments were refused."""
     cancelled: bool = False
@@ -86,14 +88,15 @@ class Story:
         self.calls.take_up(word, call)
         told.entered, told.entered_at, told.word, told.args = True, self.now, word, args
         told.begun = told.has_left = told.clean = False
+        self.entering.append(call)
 
     def settle(self) -> None:
         """Record the start of every call that is past the check of its arguments."""
-        for call in self.calls.all:
-            told = self.told.get(call.invocation_id)
-            if told is None or not told.entered or told.begun or told.has_left or told.entered_at is None or self.now is None:
-                continue
-            if self.now - told.entered_at >= mapping.ENTERED_SECONDS:
+        for call in list(self.entering):
+            told = self.of(call)
+            if not told.entered or told.begun or told.has_left:
+                self.entering.remove(call)
+            elif told.entered_at is not None and self.now is not None and self.now - told.entered_at >= mapping.ENTERED_SECONDS:
                 self.begin(call, f"{told.word} entered")
 
     def begin(self, call: Call, word: str) -> None:
