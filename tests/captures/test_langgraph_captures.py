@@ -157,3 +157,25 @@ def test_a_hooks_word_is_not_believed_by_the_reader_of_streams() -> None:
 def test_a_row_of_truth_is_refused() -> None:
     with pytest.raises(ValueError, match="truth"):
         Reader("capture:x").feed({"src": "truth", "kind": "start", "event": {}})
+
+
+async def test_a_stream_of_an_agent_under_our_recorder_claims_no_end_that_was_only_told() -> None:
+    def told(key: str, closure: str, state: str) -> dict[str, Any]:
+        marks = {"toolwitness": {"invocation": "inv_x", "state": state, "closure": closure or None}}
+        message = {"type": "tool", "id": f"m{key}", "tool_call_id": key, "status": "error", "content": "…", "additional_kwargs": marks}
+        return {"src": "runtime", "kind": "updates", "event": {"tools": {"messages": [message]}}}
+
+    calls = [{"name": "t", "args": {}, "id": key, "type": "tool_call"} for key in ("denied", "unknown")]
+    made = {
+        "src": "runtime",
+        "kind": "updates",
+        "event": {"m": {"messages": [{"type": "ai", "id": "m", "content": "", "tool_calls": calls}]}},
+    }
+    rows = [made, told("denied", "denied", "cancelled"), told("unknown", "", "running")]
+
+    result = await replayed([json.dumps({"seq": n, **row}).encode() for n, row in enumerate(rows, 1)], "langgraph")
+
+    found = {document["correlation"][0]["providerCallId"]: document for document in result["invocations"]}
+    assert (found["denied"]["state"], found["denied"]["closure"]["kind"]) == ("cancelled", "denied")
+    assert found["unknown"]["state"] == "proposed"
+    assert "outcome-unknown" in {finding["code"] for finding in found["unknown"]["findings"]}

@@ -5,7 +5,10 @@ import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, AnyMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
@@ -78,3 +81,16 @@ async def test_the_policy_on_the_page_is_one_that_the_desk_takes() -> None:
         exec(compile(BLOCKS[2], str(PAGE), "exec"), {"desk": desk, "tw": toolwitness})  # noqa: S102 -- as above
 
         assert desk.place.policies["book"].requires_approval
+
+
+async def test_the_lines_for_the_frameworks_own_review_run_as_they_stand() -> None:
+    async with toolwitness.open("memory:") as desk:
+        model = ScriptedModel(responses=[[("book", {"itinerary": "IT-1"}, "b1")], "done"])
+        scope = {
+            "recorder": Recorder(desk), "model": model, "search_flights": search_flights, "book": book, "create_agent": create_agent,
+            "saver": InMemorySaver(), "HumanInTheLoopMiddleware": HumanInTheLoopMiddleware,
+        }  # fmt: skip  # names in lines
+        exec(compile(BLOCKS[3], str(PAGE), "exec"), scope)  # noqa: S102 -- as above
+        await scope["agent"].ainvoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "t"}})
+
+        assert await states(desk) == ["awaiting_approval"]

@@ -90,7 +90,7 @@ async def test_a_call_that_ends_well_has_its_whole_path_on_record(desk: tw.Desk,
 
 
 async def test_of_three_parallel_calls_one_fails_one_is_cancelled_alone_and_the_third_is_untouched(desk: tw.Desk, truth: Truth) -> None:
-    stopped = asyncio.Event()
+    riding, stopped = asyncio.Event(), asyncio.Event()
 
     @tool
     async def flight(origin: str, call: Id) -> str:
@@ -113,6 +113,7 @@ async def test_of_three_parallel_calls_one_fails_one_is_cancelled_alone_and_the_
     async def rail(line: str, call: Id) -> str:
         """Ride."""
         truth.append(("start", call))
+        riding.set()
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -123,6 +124,7 @@ async def test_of_three_parallel_calls_one_fails_one_is_cancelled_alone_and_the_
 
     calls = [("flight", {"origin": "LHR"}, "f"), ("hotel", {"city": "Rome"}, "h"), ("rail", {"line": "X"}, "r")]
     run = asyncio.create_task(agent_of(desk, calls, "settled", tools=[flight, hotel, rail]).ainvoke(GO, thread()))
+    await riding.wait()
     found = await until(desk, lambda now: "r" in now and now["r"].state is State.RUNNING and now["h"].state is State.FAILED)
     await desk.request_cancellation(found["r"].id, by=ANN, reason="too slow")
     state = await run
@@ -333,19 +335,20 @@ async def test_what_failed_is_not_run_again_on_resume_and_the_run_goes_on(desk: 
 
 
 async def test_a_thread_whose_run_was_cancelled_goes_on_is_waited_for_on_resume_and_pays_once(desk: tw.Desk, truth: Truth) -> None:
-    let_go = threading.Event()
+    paying, let_go = threading.Event(), threading.Event()
 
     @tool
     def pay(amount: int, call: Id) -> str:
         """Pay."""
         truth.append(("start", call))
+        paying.set()
         let_go.wait(10)
         truth.append(("end", call))
         return f"paid {amount}"
 
     agent = agent_of(desk, [("pay", {"amount": 5}, "p")], "done", tools=[pay])
     run = asyncio.create_task(agent.ainvoke(GO, thread()))
-    await until(desk, lambda now: "p" in now and now["p"].state is State.RUNNING)
+    await asyncio.to_thread(paying.wait, 10)
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolwitness.adapters.langgraph import mapping
-from toolwitness.adapters.langgraph.messages import Event, Proposed, decision_in
+from toolwitness.adapters.langgraph.messages import Event, Proposed, decision_in, told_by_us
 from toolwitness.core.evidence import Kind, evidence_ref
 from toolwitness.core.states import ClosureKind
 from toolwitness.reading import endings
@@ -200,15 +200,32 @@ class Book:
             if told or not key:
                 self._attach(told[0] if told else call, key)
                 return
+            if told_by_us(message):
+                self._attach(call, key)
+                return  # a recorder has told it once more, and run nothing
             if self.trace(call).how == "failed":  # and it was run once more, of which only the end is told
                 call = self.calls.propose(f"{word} success, again", provider_id, call.tool, call.args, again=call)
                 endings.start(self.calls, call, f"{word} success, again")
                 call.run, call.begun = self.calls.run, True
         self._attach(call, key)
+        if ours := told_by_us(message):
+            self._ours(word, call, ours)
+            return
         if call.refused and not call.begun and message.get("status") == "error":
             return  # the end of the tool has said it, and said it better
         self.settle_unless_refused(call, message)
         self._end(word, call, message)
+
+    def _ours(self, word: str, call: Call, ours: Event) -> None:
+        """Read what our recorder told instead of a result: it ran nothing, or what it ran was stopped or is unknown."""
+        kind = text(ours.get("closure"))
+        if not call.begun and kind in _BEFORE_DISPATCH:
+            self.settle(call)
+            self.calls.close(self._word(word, "denied"), call, ClosureKind(kind), UNRECORDED, f"told by a recorder: {kind}")
+            self.trace(call).how = "closed"
+        else:
+            self.settle(call)
+            self.doubt(self._word(word, "doubted"), call, f"told by a recorder: {text(ours.get('state')) or 'no result'}")
 
     def _attach(self, call: Call, key: str) -> None:
         if key:
@@ -341,6 +358,7 @@ def _says_otherwise(content: Any) -> str:
     return next((f"{name}: {told[name]}" for name in ("status", "state", "outcome") if str(told.get(name)).lower() in _NO_SUCCESS), "")
 
 
+_BEFORE_DISPATCH = frozenset({"denied", "dismissed", "withdrawn"})
 _NO_SUCCESS = frozenset({"failed", "failure", "error", "denied", "rejected"})
 _DETAILS = {
     "invalid-input": "The framework did not accept the arguments, or a value inside the tool did not validate: it says the same of both.",

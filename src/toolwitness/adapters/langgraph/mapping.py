@@ -27,7 +27,7 @@ _SAID: Final = {
     "refused": ((K.INPUTS_REJECTED,), "the framework's own text for an unknown tool", ""),
     "not executed": ((K.CLOSED,), "texts of the call limit and of the classifier: it was not executed", ""),
     "denied": (
-        (K.DENIED, K.CLOSED), "lc_source hitl_interrupt_decision, decision reject; its status is error", "who decided, and when",
+        (K.DENIED, K.CLOSED), "lc_source hitl_interrupt_decision, decision reject; or our recorder's own word", "who decided, and when",
     ),
     "answered": (
         (K.INPUT_SUPPLIED, K.CLOSED), "as above, decision respond; its status is success and the tool never ran", "who answered",
@@ -213,7 +213,7 @@ CAPABILITIES: Final = {
     "with the recorder": Capabilities(
         proposed=yes("at once with `create_agent`; in a hand-built graph when the call is taken up"),
         approval_asked=yes("with scope, deadline and eligible approvers"),
-        who_decided=partly("at the desk: yes; by the framework's own interrupts: unrecorded"),
+        who_decided=partly("at the desk: yes; in the framework's own reviews the name that the resuming run gives, unchecked"),
         queued=no("a scheduled task comes again on resume for calls that had succeeded; no acceptance is claimed"),
         started=yes("at the body's first line, after its arguments were accepted"),
         executed_inputs=yes("also where a reviewer changed them"),

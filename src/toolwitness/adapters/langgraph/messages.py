@@ -69,6 +69,11 @@ def decision_in(message: Event) -> str:
     return text(members(marks.get("lc_data")).get("decision")) if marks.get("lc_source") == "hitl_interrupt_decision" else ""
 
 
+def told_by_us(message: Event) -> Event:
+    """Give what a message says that our recorder gave in the place of a result, or once more; nothing where it is none of ours."""
+    return members(members(message.get("additional_kwargs")).get("toolwitness"))
+
+
 # ── what the model writes ───────────────────────────────────────────────────────────────────────────────────────────
 
 

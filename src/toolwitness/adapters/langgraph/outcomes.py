@@ -25,7 +25,8 @@ _FORM: Final = "langchain"
 async def told(side: DeskSide, call: Any, record: InvocationRecord, tool: BaseTool | None = None) -> ToolMessage:
     """Tell how a call stands that is not run, or not run again; ``tool`` says how its result is written."""
     told, *_ = await tool_messages(side.place, record.task_id, form=_FORM, only=[record.id])
-    message = ToolMessage(**{**told, "name": call["name"], "tool_call_id": call["id"]})
+    marks: dict[str, Any] = {"additional_kwargs": dict(told["artifact"] or {}), "name": call["name"], "tool_call_id": call["id"]}
+    message = ToolMessage(**(told | marks))
     if record.state is not State.SUCCEEDED or record.outcome is None or not record.outcome.data.get("result"):
         return message
     raw = await open_value(side.place.ledger, record.outcome.data["result"]["ref"])

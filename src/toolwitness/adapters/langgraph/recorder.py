@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeVar, cast
 
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import AgentMiddleware
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
@@ -26,6 +27,7 @@ from toolwitness.adapters.langgraph.bodies import Instead, Taken, guarded
 from toolwitness.adapters.langgraph.home import Home
 from toolwitness.adapters.langgraph.mapping import ADAPTER
 from toolwitness.adapters.langgraph.places import RUN, RecordedState, Whereabouts, carried, whereabouts
+from toolwitness.adapters.langgraph.reviews import heard_in_history, reviewed
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, State
@@ -93,6 +95,13 @@ class Recorder(AgentMiddleware[RecordedState, Any, Any]):
         """Make the tool node of a hand-built graph; ``more`` is handed on."""
         return ToolNode(tools, wrap_tool_call=self.wrap_tool_call, awrap_tool_call=self.awrap_tool_call, **more)
 
+    def reviewing(self, middleware: HumanInTheLoopMiddleware[Any, Any, Any]) -> HumanInTheLoopMiddleware[Any, Any, Any]:
+        """Give the framework's own review with what it asks and hears on record; it stands where it stood.
+
+        Who answered is what the resuming run's ``configurable`` says under ``toolwitness_actor``, unchecked, and ``unrecorded`` else.
+        """
+        return reviewed(middleware, self._home)
+
     # ── a run ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -123,6 +132,7 @@ class Recorder(AgentMiddleware[RecordedState, Any, Any]):
         where = whereabouts(state, runtime.execution_info)
         for key in [key for key in self._asked_again if key[0] == where.conversation]:
             del self._asked_again[key]
+        await heard_in_history(side, state, runtime.execution_info)
         await side.leave(self._proposed.pop(where.conversation, []), "the run that proposed it is over")
 
     # ── proposals ───────────────────────────────────────────────────────────────────────────────────────────────────
