@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from toolwitness.adapters import a2a, mcp
+from toolwitness.adapters.a2a.mapping import CAPABILITIES as A2A
+from toolwitness.adapters.mcp.mapping import CAPABILITIES as MCP
 from toolwitness.bootstrap.replay import replay_file
 from toolwitness.ledger.memory import MemoryLedger
+from toolwitness.reading.capabilities import Tells
 from toolwitness.service.replay import RecordingClock, replay
 from toolwitness.testing.truth.running import Judged, judge
 from toolwitness.testing.truth.score import Score
@@ -18,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 DIRECTORIES = {"mcp": ROOT / "spec" / "captures" / "mcp", "a2a": ROOT / "spec" / "captures" / "a2a"}
 CAPTURES = [(name, path) for name, directory in DIRECTORIES.items() for path in sorted(directory.rglob("*.jsonl"))]
 READERS = {"mcp": mcp.Reader, "a2a": a2a.Reader}
+CAPABILITIES = {"mcp": MCP, "a2a": A2A}
 TABLES = {"mcp": mcp.TABLE, "a2a": a2a.TABLE}
 EXPLAINED = (
     "whose answer it is cannot be known", "a question whose call cannot be known", "no version's spelling", "nothing to cancel",
@@ -55,6 +59,30 @@ async def test_every_row_is_mapped_or_says_why_it_is_not_and_every_event_says_wh
 
     assert unexplained == []
     assert unsaid == set()
+
+
+KINDS = {
+    "proposed": {"invocation.proposed"}, "approval asked": {"approval.requested"}, "who decided": {"approval.granted", "approval.denied"},
+    "queued": {"dispatch.accepted"}, "started": {"execution.started", "progress.reported", "output.emitted"},
+    "progress": {"progress.reported", "output.emitted"}, "ended": {"execution.succeeded", "execution.failed"},
+    "acknowledgement": {"cancellation.acknowledged"}, "expiry": {"deadline.elapsed"},
+}  # fmt: skip  # pairs in lines
+"""Which evidence answers each question of the capability table."""
+
+
+@pytest.mark.parametrize(("framework", "way"), [("mcp", "from captured JSON-RPC"), ("a2a", "from captured events")])
+async def test_the_captures_hold_what_the_capability_table_says_and_nothing_that_it_denies(framework: str, way: str) -> None:
+    said: set[str] = set()
+    for name, path in CAPTURES:
+        if name == framework:
+            events = (await replay_file(path, framework, relative_to=ROOT))["events"]
+            said |= {event["type"].removeprefix("toolcall.") for event in events}
+    declared = dict(CAPABILITIES[framework][way].rows())
+
+    actual = {question: bool(kinds & said) for question, kinds in KINDS.items()}
+    expected = {question: declared[question].tells is not Tells.NO for question in KINDS}
+
+    assert actual == expected
 
 
 def broken(rows: list[Any], seed: int) -> list[bytes]:
