@@ -32,7 +32,7 @@ _LABEL: Final = 11
 @click.option("--all", "everything", is_flag=True, help="Show every framework that is installed here.")
 @json_option()
 def prove(framework: str | None, *, everything: bool, as_json: bool) -> None:
-    """Run one script twice, under a framework alone and with toolwitness, and compare what was told with what happened.
+    """Run one script under a framework alone and with toolwitness, and compare told with happened.
 
     The framework is the real package; its model is a script, and no network is used. It takes a few seconds.
 
