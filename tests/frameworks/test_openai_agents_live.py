@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from agents import Agent, FunctionTool, RunConfig, Runner, RunState, function_tool
 from agents.testing import ScriptedModel
+from agents.tool_context import ToolContext
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 import toolwitness as tw
@@ -538,3 +539,68 @@ async def test_outside_a_recorded_run_a_watched_agent_is_what_it_was(desk: tw.De
 
     assert len(result.interruptions) == 1
     assert (ran, await records(desk)) == ([], {})
+
+
+# ── all at once ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_of_forty_parallel_calls_of_every_kind_each_record_equals_what_its_body_wrote(desk: tw.Desk) -> None:
+    truth: dict[str, str] = {}
+    go, let_go, hangs = asyncio.Event(), threading.Event(), asyncio.Semaphore(0)
+
+    @function_tool
+    async def act(context: ToolContext[Any], how: str) -> str:
+        call = context.tool_call_id
+        truth[call] = "running"
+        try:
+            if how == "hang":
+                hangs.release()
+                await asyncio.Event().wait()
+            await go.wait()
+        except asyncio.CancelledError:
+            truth[call] = "cancelled"
+            raise
+        if how == "raise":
+            truth[call] = "failed"
+            raise ValueError("upstream 502")
+        truth[call] = "succeeded"
+        return f"{call} done"
+
+    @function_tool
+    def thread(context: ToolContext[Any], how: str) -> str:
+        truth[context.tool_call_id] = "running"
+        let_go.wait(20)
+        truth[context.tool_call_id] = "failed" if how == "raise" else "succeeded"
+        if how == "raise":
+            raise ValueError("upstream 502")
+        return f"{context.tool_call_id} done"
+
+    kinds = [
+        ("act", "return"),
+        ("act", "raise"),
+        ("act", "hang"),
+        ("thread", "return"),
+        ("thread", "raise"),
+        ("act", 5),
+        ("act", "return"),
+        ("act", "hang"),
+    ]
+    said = [(tool, {"how": how}, f"c{number}") for number, (tool, how) in enumerate(kinds * 5)]
+    run = asyncio.create_task(Recorder(desk).run(agent_of(scripted(said, "settled"), act, thread), "go", run_config=QUIET))
+    hanging = {call for tool, inputs, call in said if inputs["how"] == "hang"}
+    refused = {call for tool, inputs, call in said if inputs["how"] == 5}
+    for _ in hanging:  # a stop that comes before a body's first line is another story: then nothing of it runs
+        await hangs.acquire()
+    found = await records(desk)
+    await asyncio.gather(*(desk.request_cancellation(found[call].id, by=ANN) for call in hanging))
+    go.set()
+    let_go.set()
+    result = await run
+
+    after = await records(desk)
+    assert len(after) == len(said) == 40
+    assert {call: str(one.state) for call, one in after.items() if call not in refused} == truth
+    assert {call: (str(after[call].state), after[call].starts) for call in refused} == {call: ("cancelled", []) for call in refused}
+    assert {call: len(one.starts) for call, one in after.items() if call not in refused} == dict.fromkeys(truth, 1)
+    assert len(outputs(result)) == 40
+    assert await desk.verify() == []
