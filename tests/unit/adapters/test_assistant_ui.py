@@ -270,6 +270,12 @@ async def test_unknown_words_and_chunks_that_make_no_sense_are_reported() -> Non
     assert [one["row"] for one in told["unmapped"]] == [1, 2, 3, 4, 5, 6]
 
 
+async def test_a_whole_message_in_a_stream_is_read_as_a_stored_one() -> None:
+    part = {"type": "tool-call", "toolCallId": "c1", "toolName": "book", "args": {}, "result": {"ok": 1}}
+
+    assert states(await read({"role": "assistant", "content": [part]})) == ["succeeded"]
+
+
 async def test_a_stop_in_the_client_is_a_request(stream: Stream) -> None:
     stream.begin().chunks.append({"src": "driver", "kind": "stop", "event": {}})
 

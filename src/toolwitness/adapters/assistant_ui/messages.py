@@ -4,7 +4,7 @@ A part's status is never read: it is the message's, or made up by the renderer. 
 gate says, and whether the part asks a person.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolwitness.adapters.assistant_ui.gates import Gates
@@ -13,7 +13,7 @@ from toolwitness.core.evidence import Kind
 from toolwitness.reading import endings
 from toolwitness.reading.answers import take_error, take_result
 from toolwitness.reading.arguments import doubts
-from toolwitness.reading.calls import Call
+from toolwitness.reading.calls import Call, Calls
 from toolwitness.reading.lenient import items, members, text
 from toolwitness.reading.pen import exact
 from toolwitness.reading.reader import CaptureReader
@@ -21,24 +21,22 @@ from toolwitness.reading.reader import CaptureReader
 Part = Mapping[str, Any]
 
 
-class MessagesReader(CaptureReader):
-    """Reads stored messages, one a row; a row with a list of ``messages`` is read as those."""
+class Stored:
+    """The stored messages of one capture. It speaks to the same book of calls, and the same gates, as a stream beside it."""
 
-    adapter = f"{ADAPTER}-messages"
-    version = VERSION
-
-    def __init__(self, source: str) -> None:
+    def __init__(self, calls: Calls, gates: Gates, note: Callable[[str, str], None]) -> None:
         """Begin with nothing seen."""
-        super().__init__(source)
+        self.calls = calls
+        self.gates = gates
+        self.note = note
         self._ends: dict[str, bytes] = {}
         """By invocation: the end that was read."""
-        self.gates = Gates(self.calls, self.note)
 
-    def chunk(self, chunk: Mapping[str, Any]) -> None:
-        """Map one message; an export wraps each with its parent."""
+    def read(self, chunk: Mapping[str, Any]) -> None:
+        """Map one message, or a list of them; an export wraps each with its parent."""
         if isinstance(chunk.get("messages"), list):
             for message in items(chunk["messages"]):
-                self.chunk(members(message))
+                self.read(members(message))
             return
         if isinstance(chunk.get("message"), Mapping):
             chunk = members(chunk["message"])
@@ -94,7 +92,7 @@ class MessagesReader(CaptureReader):
         content = part["result"]
         if part.get("isPreliminary") is True:
             call.steps += 1
-            self.pen.write(
+            self.calls.pen.write(
                 Kind.OUTPUT, "part result preliminary", call.invocation_id, attempt=call.attempt,
                 data={"order": call.steps}, values={"output": exact(content)},
             )  # fmt: skip  # facts in lines
@@ -107,3 +105,19 @@ class MessagesReader(CaptureReader):
             endings.doubt(self.calls, call, "part result doubted", why)
         else:
             self.note("part result", take_error(self.calls, call, "part result", content, failed_word="part result error"))
+
+
+class MessagesReader(CaptureReader):
+    """Reads stored messages, one a row; a row with a list of ``messages`` is read as those."""
+
+    adapter = f"{ADAPTER}-messages"
+    version = VERSION
+
+    def __init__(self, source: str) -> None:
+        """Begin with nothing seen."""
+        super().__init__(source)
+        self._stored = Stored(self.calls, Gates(self.calls, self.note), self.note)
+
+    def chunk(self, chunk: Mapping[str, Any]) -> None:
+        """Map one message."""
+        self._stored.read(chunk)

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolwitness.adapters.assistant_ui.gates import Gates
 from toolwitness.adapters.assistant_ui.mapping import ADAPTER, PARTS, SILENT, VERSION
+from toolwitness.adapters.assistant_ui.messages import Stored
 from toolwitness.core.evidence import Kind
 from toolwitness.reading import endings
 from toolwitness.reading.answers import take_error, take_result
@@ -42,6 +43,7 @@ class Reader(CaptureReader):
         self._parked: dict[str, list[tuple[str, Value, Place]]] = {}
         """By key: results of calls that nobody was seen to begin, each with its word and its row."""
         self.gates = Gates(self.calls, self.note)
+        self._stored = Stored(self.calls, self.gates, self.note)
         self._of_calls: dict[str, Handler] = {
             "b": self._begin, "c": self._more, "9": self._whole, "a": self._result, "aui-tool-call-approval": self._approval,
             "text-delta": self._more, "tool-call-args-text-finish": self._written, "part-finish": self._written,
@@ -55,7 +57,10 @@ class Reader(CaptureReader):
     # ── rows ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def chunk(self, chunk: Value) -> None:
-        """Map one chunk of either encoding."""
+        """Map one chunk of either encoding; a whole message among them is read as a stored one."""
+        if "code" not in chunk and "type" not in chunk and any(name in chunk for name in ("content", "message", "messages")):
+            self._stored.read(chunk)
+            return
         if "code" in chunk:
             word, value = text(chunk["code"]), chunk.get("value")
             key = text(members(value).get("toolCallId"))
