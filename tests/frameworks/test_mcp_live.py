@@ -234,6 +234,16 @@ async def test_a_retry_is_another_call_and_both_ends_are_on_record(desk: tw.Desk
     assert bench.words == ["start flaky", "start flaky", "end flaky"]
 
 
+async def test_what_one_client_asks_for_is_one_task_and_nothing_of_it_is_kept_in_memory(desk: tw.Desk, wire: str) -> None:
+    bench, recorder = Bench(), Recorder(desk)
+    async with Client(recorder.serve(bench.server), mode=wire) as client:
+        await asyncio.gather(*(client.call_tool("flight", {"origin": str(n)}) for n in range(20)))
+
+    assert len({record.task_id for record in await records(desk)}) == 1
+    assert len(await records(desk)) == 20
+    assert recorder.in_hand == 0
+
+
 async def test_refused_arguments_and_unknown_tools_start_nothing(desk: tw.Desk, wire: str) -> None:
     bench = Bench()
     async with Client(Recorder(desk).serve(bench.server), mode=wire) as client:

@@ -98,6 +98,11 @@ class DeskSide:
         self._followed = 0
 
     @property
+    def in_hand(self) -> int:
+        """How many calls are kept in memory: those that are not over."""
+        return len(self._ids)
+
+    @property
     def source(self) -> str:
         """The source of what the framework is seen to do."""
         return f"{self.framework}:{self.desk.host}"

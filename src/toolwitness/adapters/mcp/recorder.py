@@ -21,6 +21,11 @@ class Recorder:
         """Record at ``desk``; ``task_id`` names an open task for all calls, else each connection gets its own."""
         self._desk = DeskSide(desk, ADAPTER, task_id=task_id)
 
+    @property
+    def in_hand(self) -> int:
+        """How many calls are kept in memory: those that are not over."""
+        return self._desk.in_hand
+
     def serve(self, server: MCPServer[Any]) -> MCPServer[Any]:
         """Put every tool body of ``server`` under the guard, and give the same server back.
 

@@ -27,6 +27,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from toolwitness.core.evidence import Kind
@@ -80,6 +81,8 @@ class Serving:
         self._desk = desk
         self._server = server
         self._tools = server._tool_manager  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] -- the SDK has no public way to a tool's function
+        self._alone = f"{server.name}/{uuid4().hex}"
+        """The one client of a server over stdio, where no connection is told."""
         self._connections: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self._paused: dict[tuple[str, str, str], str] = {}
         """By tool, arguments and the state it gave out: the call whose body asked and waits for the answer."""
@@ -142,12 +145,18 @@ class Serving:
         return _Call(id=made, task_id=task_id, provider_id=provider_id, tool=name)
 
     def _conversation(self, context: Context[Any, Any]) -> str:
-        """Name the connection that a request came on: what one client asks for is one task."""
+        """Name the connection that a request came on: what one client asks for is one task.
+
+        On 2026-07-28 each request stands alone. Over stdio there is one client all the same; over HTTP nobody says which requests belong
+        together, so each gets a task of its own.
+        """
         try:
-            session = context.request_context.session
+            request = context.request_context
         except ValueError:
             return f"{self._server.name}/{uuid4().hex}"  # called by the application itself, outside any request
-        connection = getattr(session, "_connection", session)
+        if request.request is None and request.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return self._alone
+        connection = getattr(request.session, "_connection", request.session)
         return self._connections.setdefault(connection, f"{self._server.name}/{uuid4().hex}")
 
     async def _record(self, invocation_id: str) -> InvocationRecord:
