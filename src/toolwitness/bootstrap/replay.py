@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.ledger.memory import MemoryLedger
-from toolwitness.service.replay import RecordingClock, RowReader, replay
+from toolwitness.service.replay import RecordingClock, RowReader, executed_inputs, replay
 from toolwitness.wire.stream_files import chunks_in
 
 FORMATS: Final[Mapping[str, str]] = {
@@ -48,10 +48,13 @@ def reader_for(format_name: str, source: str) -> RowReader:
     return make(source)
 
 
-async def replay_file(path: Path, format_name: str, *, relative_to: Path | None = None) -> dict[str, Any]:
+async def replay_file(
+    path: Path, format_name: str, *, relative_to: Path | None = None, executed: dict[str, str] | None = None
+) -> dict[str, Any]:
     """Replay one capture file and give the result as one JSON object; the same file gives the same result.
 
-    The event source is ``capture:`` and the path relative to ``relative_to`` (the working directory).
+    The event source is ``capture:`` and the path relative to ``relative_to`` (the working directory). ``executed`` is given the inputs with
+    which the record says that each call was executed, which no document shows.
 
     Raises:
         InvalidInput: the format is unknown, the file cannot be read, or not one of its lines can.
@@ -67,6 +70,9 @@ async def replay_file(path: Path, format_name: str, *, relative_to: Path | None 
     try:
         # A document is one row, however many lines it is written on: inside a JSON text no line break is a value.
         rows = iter([content.replace(b"\n", b" ")]) if path.suffix == ".json" else chunks_in(path.name, content)
-        return await replay(rows, reader=reader, ledger=ledger, clock=clock, file=file, format_name=format_name)
+        result = await replay(rows, reader=reader, ledger=ledger, clock=clock, file=file, format_name=format_name)
+        if executed is not None:
+            executed.update(await executed_inputs(ledger))
+        return result
     finally:
         await ledger.close()

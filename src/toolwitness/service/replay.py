@@ -129,6 +129,19 @@ async def replay(
     }
 
 
+async def executed_inputs(ledger: Ledger) -> dict[str, str]:
+    """Give the inputs that each call is on record to have been executed with, by invocation, as they were written."""
+    found: dict[str, str] = {}
+    for task_id in await ledger.tasks(limit=1_000_000):
+        view = await ledger.task(task_id)
+        for record in view.records.values() if view else ():
+            ref = _ref(record.executed_inputs)
+            value = await ledger.value(ref) if isinstance(ref, str) else None
+            if value is not None:
+                found[str(record.id)] = value.decode("utf-8", "backslashreplace")
+    return found
+
+
 async def _append(ledger: Ledger, drafts: Sequence[Draft]) -> None:
     by_task: dict[str, list[Draft]] = {}
     for draft in drafts:

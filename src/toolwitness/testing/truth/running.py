@@ -66,8 +66,9 @@ async def judge_capture(capture: Capture, directory: Path) -> Judged | Skipped:
             return Judged(capture=capture, score=Score(capture.file), alone=alone(capture), unreplayed=why)
         if capture.format_name not in FORMATS:
             return Skipped(capture.file, f"no reader yet for {capture.format_name or capture.framework}")
-        result = await replay_file(capture.path, capture.format_name, relative_to=directory)
-        told = score(result, rows_of(capture), allowed=allowed_for(capture), name=capture.file)
+        executed: dict[str, str] = {}
+        result = await replay_file(capture.path, capture.format_name, relative_to=directory, executed=executed)
+        told = score(result, rows_of(capture), allowed=allowed_for(capture), name=capture.file, executed=executed)
         return Judged(capture=capture, score=told, alone=alone(capture), unmapped=result["unmapped"])
     except (ToolwitnessError, OSError, ValueError) as error:
         return Skipped(capture.file, f"it cannot be read: {error}")
