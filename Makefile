@@ -94,8 +94,8 @@ reference: $(STAMPS)/dev ## Write the generated parts of the documentation anew
 	@$(BIN)/python scripts/reference.py
 
 .PHONY: screenshots
-screenshots: $(STAMPS)/dev $(BUNDLE) chromium ## Take the documentation's pictures from the real page, in light and dark
-	@$(BIN)/python -m scripts.screenshots $(ARGS)
+screenshots: $(STAMPS)/dev $(BUNDLE) $(FRONT_ENDS) chromium ## Take the documentation's pictures from the real page, in light and dark
+	@PYTHONPATH=examples $(BIN)/python -m scripts.screenshots $(ARGS)
 
 .PHONY: wheel
 wheel: $(STAMPS)/dev ## Build the wheel and the sdist into dist/

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -13,9 +14,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+import uvicorn
 from playwright.async_api import BrowserContext, Locator, Page, async_playwright
 
 import toolwitness as tw
+from front_ends.agent import World as FrontEndWorld
+from front_ends.app import create_app
 from scripts.pictures import save
 from toolwitness.cli.serve import serving
 from toolwitness.testing.ids import CountedIds
@@ -69,6 +73,36 @@ async def story(clock: StoryClock) -> AsyncIterator[str]:
             yield at.url
         finally:
             agent.cancel()
+
+
+@asynccontextmanager
+async def chat(clock: StoryClock) -> AsyncIterator[str]:
+    """Serve the example's chat page on the AI SDK and give its address."""
+    ada = tw.Actor(id="ada", roles=frozenset({"finance"}), name="Ada")
+    desk = tw.open("memory:", clock=clock, ids=CountedIds(), sweep_seconds=0.2)
+    desk.host = "office-1"
+    world = FrontEndWorld()
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(desk, world, who=lambda request: ada), log_level="warning"))
+    async with desk:
+        serving_it = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/ai-sdk?chat=trip"
+        finally:
+            world.rail_found.set()
+            server.should_exit = server.force_exit = True  # the page still holds its stream
+            await serving_it
+
+
+async def sit_beside(camera: Camera, url: str) -> None:
+    """Take the picture of our cards beside the parts of another front end."""
+    page = camera.page
+    await page.goto(url)
+    await page.get_by_role("button", name="Plan a trip").click()
+    await chip(page.locator('.call[data-tool="book"]'), "Awaiting approval").wait_for()
+    await chip(page.locator('.call[data-tool="find_rail"]'), "Streaming").wait_for()
+    await chip(page.locator('.call[data-tool="search_flights"]'), "Succeeded").wait_for()
+    await camera.take("front-end")
 
 
 class Camera:
@@ -146,6 +180,8 @@ async def main() -> None:
         await page.clock.install(time=clock.now())
         await page.goto(url)
         await tour(Camera(page, reducer))
+        async with chat(clock) as beside:
+            await sit_beside(Camera(page, reducer), beside)
         if len(sys.argv) > 1:
             await look(context, url, Path(sys.argv[1]))
         await browser.close()
