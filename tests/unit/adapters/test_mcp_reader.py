@@ -284,6 +284,12 @@ async def test_progress_is_the_first_sign_of_a_start_and_goes_on_after_a_cancell
     assert await states(call(1, _meta={"progressToken": "p"}), stray) == ["proposed"]
 
 
+async def test_a_token_that_is_a_number_and_one_that_is_a_text_are_two() -> None:
+    tick = s2c({"method": "notifications/progress", "params": {"progressToken": "1", "progress": 1}})
+
+    assert await states(call(1, _meta={"progressToken": 1}), call(2, _meta={"progressToken": "1"}), tick) == ["proposed", "streaming"]
+
+
 def accepted(key: Any = 1, task: str = "t") -> Message:
     return answer(key, {"resultType": "task", "taskId": task, "status": "working"})
 

@@ -4,6 +4,7 @@ A row's kind names the way (``c2s:tools/call``, ``s2c:result``); a plain stream'
 ``{"dir": "client->server", "msg": {…}}``. What a driver did went over the wire and is read there. Rows of ``truth`` are the judge's.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -116,7 +117,7 @@ class Reader(CaptureReader):
             request.call = call
         token = members(message.params.get("_meta")).get("progressToken")
         if token is not None:
-            self._tokens[exact(token).decode("utf-8", "replace")] = call
+            self._tokens[json.dumps(token, sort_keys=True)] = call
         return ""
 
     def _continues(self, message: Message) -> Call | None:
@@ -180,7 +181,7 @@ class Reader(CaptureReader):
 
     def _progress(self, message: Message) -> str:
         token = message.params.get("progressToken")
-        call = self._tokens.get(exact(token).decode("utf-8", "replace"))
+        call = self._tokens.get(json.dumps(token, sort_keys=True))
         if call is None:
             return "its token belongs to no call"
         call.steps += 1
