@@ -25,6 +25,7 @@ def test_the_documents_have_the_keys_that_the_page_names(ledger: Ledger) -> None
         "retry": ["retry", ledger.failed],
         "approve": ["approve", ledger.waiting],
         "replay": ["replay", str(CAPTURE), "--format", "pydantic-ai"],
+        "truth": ["truth", str(ROOT / "spec" / "captures" / "a2a")],
         "demo --autopilot": ["demo", "--autopilot", "--port", "0", "--pace", "0.02", "--db", "memory:"],
     }
     actual = {name: set(document(toolwitness(*arguments, "--json", folder=ledger.folder))) for name, arguments in asked.items()}

@@ -28,10 +28,11 @@ def lines_of(ledger: Ledger) -> dict[str, list[str]]:
         "schema": ["schema", "event"],
         "replay": ["replay", str(CAPTURE), "--format", "pydantic-ai"],
         "prove": ["prove", "pydantic-ai"],
+        "truth": ["truth", str(CAPTURE.parents[1] / "a2a")],
     }
 
 
-NAMES = ["show", "show a task", "show a call", "inbox", "approve", "deny", "retry", "verify", "schema", "replay", "prove"]
+NAMES = ["show", "show a task", "show a call", "inbox", "approve", "deny", "retry", "verify", "schema", "replay", "prove", "truth"]
 TERMINALS = {
     "a narrow one": {"COLUMNS": "30"},
     "one that speaks ASCII": {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
