@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 import toolwitness as tw
-from tests.frameworks.langgraph_bench import GO, Truth, agent_of, assert_record_equals, by_id, thread
+from tests.frameworks.langgraph_bench import ANN, GO, Truth, agent_of, assert_record_equals, by_id, govern, records, thread, until
 from toolwitness.adapters.langgraph import Recorder
 
 Id = Annotated[str, InjectedToolCallId]
@@ -149,3 +149,26 @@ async def test_an_answer_in_the_tools_place_is_no_success_of_the_tool(desk: tw.D
 
     assert (str(record.state), record.closure.kind) == ("cancelled", "answered-by-human")
     assert ("start", "b") not in truth
+
+
+async def test_a_reviewer_who_puts_another_tool_in_its_place_does_not_get_around_that_tools_policy(desk: tw.Desk, truth: Truth) -> None:
+    @tool
+    async def wipe(db: str, call: Id) -> str:
+        """Wipe."""
+        truth.extend([("start", call), ("end", call)])
+        return "wiped"
+
+    govern(desk, "wipe")
+    recorder = Recorder(desk)
+    review = recorder.reviewing(HumanInTheLoopMiddleware({"book": True}))
+    agent = agent_of(desk, CALLS[1:], "done", tools=[*tools(truth), wipe], recorder=recorder, before=[review])
+    await agent.ainvoke(GO, thread())
+    switched = {"type": "edit", "edited_action": {"name": "wipe", "args": {"db": "prod"}}}
+    run = asyncio.create_task(agent.ainvoke(Command(resume={"decisions": [switched]}), thread()))
+    asked = (await until(desk, lambda now: now["b"].tool == "wipe" and now["b"].open_approval is not None))["b"]
+    assert truth == []
+    await desk.deny(asked.id, by=ANN, reason="not that one")
+    await run
+
+    assert truth == []
+    assert [(record.tool, str(record.state)) for record in await records(desk)] == [("book", "cancelled"), ("wipe", "cancelled")]

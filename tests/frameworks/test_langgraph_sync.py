@@ -253,3 +253,18 @@ async def test_a_cancellation_that_is_requested_before_anybody_decides_is_not_lo
 
     assert (await until(desk, lambda now: now["p"].state is State.CANCELLED))["p"].closure.kind == "dismissed"
     assert truth == []
+
+
+async def test_an_async_tool_that_is_invoked_without_a_loop_was_never_started(desk: tw.Desk, truth: Truth) -> None:
+    @tool
+    async def pay(amount: int, call: Id) -> str:
+        """Pay."""
+        truth.append(("start", call))
+        return "never"
+
+    with pytest.raises(NotImplementedError):
+        await asyncio.to_thread(agent_of(desk, PAY, "done", tools=[pay]).invoke, GO, thread())
+
+    record = (await by_id(desk))["p"]
+    assert (record.starts, str(record.state)) == ([], "awaiting_input")
+    assert truth == []

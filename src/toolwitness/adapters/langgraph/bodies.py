@@ -80,8 +80,8 @@ def guarded(tool: BaseTool, taken: Taken, side: DeskSide, loop: asyncio.Abstract
 
     @functools.wraps(run)
     def in_thread(*args: Any, **kwargs: Any) -> Any:
-        if taken.entered:
-            return run(*args, **kwargs)  # an async body that calls the sync one of its own
+        if taken.entered or _has_no_sync_body(tool):
+            return run(*args, **kwargs)  # an async body that calls the sync one of its own; or there is none, and the framework says so
         guard = functools.partial(taken.guarding, side, Support.THREAD, given(kwargs))
         return settled(_beside(loop, taken, guard(), functools.partial(_one_value, run, *args, **kwargs)))
 
@@ -103,6 +103,10 @@ def _is_async(tool: BaseTool) -> bool:
     if isinstance(tool, StructuredTool | Tool):
         return tool.coroutine is not None
     return getattr(type(tool), _ASYNC_BODY) is not getattr(BaseTool, _ASYNC_BODY)
+
+
+def _has_no_sync_body(tool: BaseTool) -> bool:
+    return isinstance(tool, StructuredTool | Tool) and tool.func is None
 
 
 def _one_value(run: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

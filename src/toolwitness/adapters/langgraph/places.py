@@ -35,6 +35,8 @@ class Whereabouts:
     execution: tuple[str, float | None]
     """What tells one execution of a node from the next: a resumed one has another time."""
     purpose: str
+    told_when_over: bool
+    """Whether the recorder is told when the run is over: an agent tells it, a graph of somebody's own does not."""
 
 
 def whereabouts(state: Any, info: Any, call_id: str | None = None) -> Whereabouts:
@@ -51,6 +53,7 @@ def whereabouts(state: Any, info: Any, call_id: str | None = None) -> Whereabout
         durable=thread is not None,
         execution=(str(getattr(info, "task_id", "")), getattr(info, "node_first_attempt_time", None)),
         purpose=asked.strip()[:_PURPOSE] or "An agent run",
+        told_when_over=run is not None,
     )
 
 

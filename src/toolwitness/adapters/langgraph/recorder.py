@@ -133,7 +133,10 @@ class Recorder(AgentMiddleware[RecordedState, Any, Any]):
         for key in [key for key in self._asked_again if key[0] == where.conversation]:
             del self._asked_again[key]
         await heard_in_history(side, state, runtime.execution_info)
-        await side.leave(self._proposed.pop(where.conversation, []), "the run that proposed it is over")
+        proposed = self._proposed.pop(where.conversation, [])
+        for invocation_id in proposed:
+            self._failed_in.pop(invocation_id, None)
+        await side.leave(proposed, "the run that proposed it is over")
 
     # ── proposals ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -161,7 +164,8 @@ class Recorder(AgentMiddleware[RecordedState, Any, Any]):
         invocation_id = await side.propose(
             task_id, str(call["id"]), call["name"], exact(call["args"]), run_id=where.message, follows=follows, rule=rule
         )
-        self._proposed.setdefault(where.conversation, []).append(invocation_id)
+        if where.told_when_over:
+            self._proposed.setdefault(where.conversation, []).append(invocation_id)
         return (await read(side.place, invocation_id)).record
 
     async def _predecessor(self, side: DeskSide, where: Whereabouts, tool: str) -> InvocationRecord | None:
@@ -327,7 +331,7 @@ class Recorder(AgentMiddleware[RecordedState, Any, Any]):
         if now.starts or now.state in TERMINAL or now.state is State.AWAITING_INPUT:
             return
         said = exact(answer.content) if isinstance(answer, ToolMessage) else None
-        await side.reject_inputs(now, f"{ADAPTER}: the arguments did not validate", said)
+        await side.reject_inputs(now, f"{ADAPTER}: it was refused before its body was reached", said)
         self._asked_again.setdefault((where.conversation, now.tool), []).append(now.id)
 
 

@@ -162,7 +162,9 @@ async def _answered(side: DeskSide, state: Any, info: Any, told: Sequence[Any], 
 
 
 async def _handed_on(side: DeskSide, state: Any, info: Any, call: Any, passed: Any, actor: str) -> None:
-    """Record that a call was handed on: where its approval was asked for, it was given."""
+    """Record that a call was handed on: where its approval was asked for, it was given. A call of another tool is another call."""
+    if passed["name"] != call["name"]:
+        return
     edited = None if passed["args"] == call["args"] else exact(passed["args"])
     for invocation_id in await _known(side, state, info, str(call["id"])):
-        await own_reviews.granted(side, invocation_id, actor, edited=edited if passed["name"] == call["name"] else None)
+        await own_reviews.granted(side, invocation_id, actor, edited=edited)
