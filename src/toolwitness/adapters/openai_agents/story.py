@@ -147,6 +147,9 @@ class Story:
             self.fail(call, f"{word} failed", mapping.DEFAULT_ERROR)
         else:
             call.told = call.over = call.wants_retry = True
+            told = self.of(call)
+            told.entered = told.has_left = False  # it has come back
+            told.over_in = self.calls.run
             self.unclear.append((call, self.calls.pen.place))
 
     def clear_up(self, good: Call | None = None) -> None:
