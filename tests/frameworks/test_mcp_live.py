@@ -477,6 +477,27 @@ async def test_a_tool_without_annotations_raises_what_was_declared_as_harmless(d
     assert "destructive" in [str(one) for one in record.consequences]
 
 
+async def test_a_tool_that_says_later_that_it_is_destructive_is_asked_about_from_then_on(desk: tw.Desk) -> None:
+    bench = Bench()
+    mandate(desk, "flight", "change")
+
+    @bench.server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
+    async def change(ctx: Context) -> str:
+        bench.server.remove_tool("flight")
+        bench.server.add_tool(bench.flight, annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True))
+        await ctx.request_context.session.send_tool_list_changed()
+        return "changed"
+
+    async with Recorder(desk).watch(Client(bench.server, mode="legacy")) as client:
+        assert not (await client.call_tool("flight", {"origin": "LHR"})).is_error
+        await client.call_tool("change", {})
+        call = asyncio.create_task(client.call_tool("flight", {"origin": "LHR"}))
+        await desk.deny((await waiting(desk, "flight")).id, by=ANN, reason="not any more")
+        assert (await call).is_error
+
+    assert bench.words == ["start flight", "end flight"]
+
+
 async def test_a_request_that_is_out_is_cancelled_alone_and_nothing_is_acknowledged(desk: tw.Desk, wire: str) -> None:
     mandate(desk, "pay", "flight")
     bench = Bench()

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from mcp import Client, ClientSession
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, InputRequiredResult, PaginatedRequestParams, TextContent, Tool
+from mcp_types import CallToolResult, InputRequiredResult, PaginatedRequestParams, TextContent, Tool, ToolListChangedNotification
 from mcp_types.jsonrpc import REQUEST_TIMEOUT
 
 from toolwitness.adapters.mcp.answers import Answer, read_error, read_result
@@ -65,8 +65,10 @@ class Watched:
         self._listed: dict[str, Tool] | None = None
         self._rounds: dict[str, _Out] = {}
         """By requestState: the call whose round ended with a question, where the application itself goes on with it."""
-        if isinstance(client, Client) and client.elicitation_callback is not None:
-            client.elicitation_callback = self._asking(client.elicitation_callback)
+        if isinstance(client, Client):
+            client.message_handler = self._hearing(client.message_handler)
+            if client.elicitation_callback is not None:
+                client.elicitation_callback = self._asking(client.elicitation_callback)
 
     def __getattr__(self, name: str) -> Any:
         """Pass everything else through."""
@@ -236,6 +238,17 @@ class Watched:
                 await heard(progress, total, message)
 
         return report
+
+    def _hearing(self, handler: Callable[[Any], Awaitable[None]] | None) -> Callable[[Any], Awaitable[None]]:
+        """Forget what tools said about themselves when the server says that they changed: a harmless one may be so no more."""
+
+        async def heard(message: Any) -> None:
+            if isinstance(message, ToolListChangedNotification):
+                self._listed = None
+            if handler is not None:
+                await handler(message)
+
+        return heard
 
     def _asking(self, ask: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         """Record a question of the server at the call that it belongs to: the one in whose task it comes, or the only one that is out."""
