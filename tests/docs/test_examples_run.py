@@ -40,7 +40,7 @@ def test_the_eight_lines_of_the_readme_use_the_real_names() -> None:
 
 
 def test_every_command_of_the_makefile_that_the_pages_name_exists() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    named = {name for page in pages for name in re.findall(r"(?:`|\$ )make ([a-z]+)", page.read_text(encoding="utf-8"))}
+    named = {name for page in pages for name in re.findall(r"(?:`|\$ )make ([a-z-]+)", page.read_text(encoding="utf-8"))}
     assert named - targets == set()
