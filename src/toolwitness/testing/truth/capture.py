@@ -25,12 +25,18 @@ def rows_of(capture: Capture) -> Rows:
 def _row(number: int, row: dict[str, Any], *, streams: bool) -> dict[str, Any]:
     if streams:
         return {"src": "runtime", "kind": "chunk", "seq": number, "event": row}
-    return row if isinstance(row.get("seq"), int) else {**row, "seq": number}
+    seq = row.get("seq")
+    known = {"src": _text(row.get("src")), "kind": _text(row.get("kind")), "event": row.get("event")}
+    return {**row, **known, "seq": seq if isinstance(seq, int) else number}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _beside(path: Path) -> Iterator[dict[str, Any]]:
     for number, row in _lines(path):
-        yield {"src": "truth", "kind": str(row.get("ev") or ""), "seq": number, "t": row.get("t_ms"), "event": row}
+        yield {"src": "truth", "kind": _text(row.get("ev")), "seq": number, "t": row.get("t_ms"), "event": row}
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -11,7 +11,8 @@ from typing import Any
 from toolwitness.bootstrap.replay import FORMATS, replay_file
 from toolwitness.core.errors import ToolwitnessError
 from toolwitness.testing.truth.alone import alone
-from toolwitness.testing.truth.capture import rows_of
+from toolwitness.testing.truth.capture import Rows, rows_of
+from toolwitness.testing.truth.claims import Expectation, Verdict
 from toolwitness.testing.truth.layout import Capture, Skipped, captures_in
 from toolwitness.testing.truth.score import Allowed, Score, score
 
@@ -59,19 +60,46 @@ async def judge(directory: Path, *, framework: str = "", pattern: str = "") -> A
 
 
 async def judge_capture(capture: Capture, directory: Path) -> Judged | Skipped:
-    """Replay one capture and judge what its record claims; skipped, with the reason, where no reader reads it."""
+    """Replay one capture and judge what its record claims; skipped, with the reason, where no reader reads it or its reader breaks."""
+    if not capture.replayed:
+        why = "no stream was recorded: what the page showed is judged alone"
+        told = Score(capture.file)
+        return Judged(capture=capture, score=told, alone=_alone(capture, told), unreplayed=why)
+    if capture.format_name not in FORMATS:
+        return Skipped(capture.file, f"no reader yet for {capture.format_name or capture.framework}")
+    executed: dict[str, str] = {}
     try:
-        if not capture.replayed:
-            why = "no stream was recorded: what the page showed is judged alone"
-            return Judged(capture=capture, score=Score(capture.file), alone=alone(capture), unreplayed=why)
-        if capture.format_name not in FORMATS:
-            return Skipped(capture.file, f"no reader yet for {capture.format_name or capture.framework}")
-        executed: dict[str, str] = {}
         result = await replay_file(capture.path, capture.format_name, relative_to=directory, executed=executed)
-        told = score(result, rows_of(capture), allowed=allowed_for(capture), name=capture.file, executed=executed)
-        return Judged(capture=capture, score=told, alone=alone(capture), unmapped=result["unmapped"])
     except (ToolwitnessError, OSError, ValueError) as error:
         return Skipped(capture.file, f"it cannot be read: {error}")
+    except Exception as error:  # noqa: BLE001 - whatever a reader breaks on is told, and the other files are judged
+        return Skipped(capture.file, f"its reader broke: {type(error).__name__}: {error}")
+    rows = rows_of(capture)
+    expected, broken = _expected(capture, rows)
+    told = score(result, rows, allowed=lambda _: expected, name=capture.file, executed=executed)
+    told.undecided += broken
+    return Judged(capture=capture, score=told, alone=_alone(capture, told), unmapped=result["unmapped"])
+
+
+def _expected(capture: Capture, rows: Rows) -> tuple[list[Expectation], list[Verdict]]:
+    """Work out what whole evidence allows, as far as the rows can be read; where they break it, that is told."""
+    found: list[Expectation] = []
+    try:
+        found.extend(allowed_for(capture)(rows))
+    except Exception as error:  # noqa: BLE001 - rows are a stranger's: whatever in them breaks, the claims are judged all the same
+        why = f"what whole evidence allows could be worked out in part only: {type(error).__name__}: {error}"
+        return found, [Verdict(call="", said="missed claims", reason=why)]
+    return found, []
+
+
+def _alone(capture: Capture, told: Score) -> Score | None:
+    """Judge the framework alone; where its own words cannot be read, that is told."""
+    try:
+        return alone(capture)
+    except Exception as error:  # noqa: BLE001 - as above
+        why = f"what the framework alone shows could not be worked out: {type(error).__name__}: {error}"
+        told.undecided.append(Verdict(call="", said="the framework alone", reason=why))
+        return None
 
 
 def allowed_for(capture: Capture) -> Allowed:
