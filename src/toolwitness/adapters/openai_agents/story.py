@@ -52,6 +52,8 @@ class Story:
     told: dict[str, Told] = field(default_factory=dict[str, Told])
     waiting: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     """Tool and input of spans that closed with neither output nor error: calls that wait, or were cancelled."""
+    traced: bool = False
+    """The capture holds a trace: what has come back is judged when its span has closed."""
     entering: list[Call] = field(default_factory=list[Call])
     """Calls that are entered, and whose start is not on record."""
     unclear: list[tuple[Call, Place]] = field(default_factory=list[tuple[Call, Place]])
@@ -246,7 +248,7 @@ class Story:
         """End the run: what a hook saw come back is judged now, and what is still in hand has lost its waiter where ``reason`` says why."""
         for call in self.calls.all:
             told = self.told.get(call.invocation_id)
-            if told is not None and told.has_left and not call.told:
+            if told is not None and told.has_left and not call.told and (told.clean or not self.traced):
                 self.result(call, told.left_word, told.left)
         if reason:
             for call in self.calls.live():

@@ -220,8 +220,15 @@ def formatter(story: Story, word: str, event: Event) -> str:
     return ""
 
 
+def span_start(story: Story, word: str, event: Event) -> str:
+    """Note that the capture holds a trace."""
+    story.traced = True
+    return ""
+
+
 def span_end(story: Story, word: str, event: Event) -> str:
     """Judge a call by its span, which names no call: it is known by its tool and its input."""
+    story.traced = True
     data, error = members(event.get("data")), members(event.get("error"))
     if data.get("type") != "function":
         return ""
@@ -330,7 +337,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "hook.on_tool_start": tool_start,
     "hook.on_tool_end": tool_end,
     "tool_error_formatter": formatter,
-    "trace.span_start": nothing,
+    "trace.span_start": span_start,
     "trace.span_end": span_end,
 }
 """The stream, what its result shows, and what hooks, formatter and trace saw."""
