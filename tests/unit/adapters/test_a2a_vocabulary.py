@@ -1,6 +1,8 @@
 """Every word that the installed A2A types can say, in both versions, is in the table: mapped, or left out for a reason."""
 
 import inspect
+import subprocess
+import sys
 from typing import get_args
 
 from a2a.compat.v0_3 import types as v0_3
@@ -77,3 +79,9 @@ def test_an_unknown_state_is_reported_and_becomes_nothing() -> None:
 
     assert said == ["task.opened", "invocation.proposed"]
     assert [one.why for one in reader.unmapped] == ["the table does not have the state 'resting'"]
+
+
+def test_reading_a_capture_does_not_need_the_package() -> None:
+    code = "import sys; sys.modules.update(dict.fromkeys(('a2a', 'google.protobuf'))); import toolwitness.adapters.a2a.reader"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

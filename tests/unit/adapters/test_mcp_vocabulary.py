@@ -1,6 +1,8 @@
 """Every word that the installed MCP types can say, on both wires, is in the table: mapped, or left out for a reason."""
 
 import inspect
+import subprocess
+import sys
 from types import ModuleType
 from typing import Any, get_args
 
@@ -107,3 +109,9 @@ def test_an_unknown_word_is_reported_and_becomes_nothing() -> None:
 
     assert said == []
     assert [one.why for one in reader.unmapped] == ["the table does not have this word"]
+
+
+def test_reading_a_capture_does_not_need_the_package() -> None:
+    code = "import sys; sys.modules.update(dict.fromkeys(('mcp', 'mcp_types'))); import toolwitness.adapters.mcp.reader"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
