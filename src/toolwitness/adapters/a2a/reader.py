@@ -79,7 +79,7 @@ class Reader(CaptureReader):
         """Read a task that a call returned; how a stream ended says nothing about its task."""
         for seen in objects(event):
             if seen.kind == "task":
-                self._seen(seen)
+                self._read(seen)
 
     def _meant(self, task_id: str, candidates: list[Call]) -> Call | None:
         if task_id:
@@ -89,7 +89,7 @@ class Reader(CaptureReader):
     def _objects(self, kind: str, event: Any) -> None:
         found = list(objects(event))
         for seen in found:
-            self._seen(seen)
+            self._read(seen)
         if not found:
             self.note(kind, "it has the shape of no task, update or message")
 
@@ -119,7 +119,7 @@ class Reader(CaptureReader):
         for seen in objects(body.get("result")):
             if seen.kind in {"task", "status"} and method == "message/send":
                 self._call(seen.task_id, members(params.get("message")))
-            self._seen(seen, asked=members(params.get("message")))
+            self._read(seen, asked=members(params.get("message")))
 
     def _cancel(self, word: str, call: Call | None, actor: str) -> None:
         if call is None:
@@ -149,7 +149,7 @@ class Reader(CaptureReader):
             self._cancel(self._unseen.pop(task_id), call, UNRECORDED)
         return call
 
-    def _seen(self, seen: Seen, *, asked: Object | None = None) -> None:
+    def _read(self, seen: Seen, *, asked: Object | None = None) -> None:
         if not seen.task_id:
             self._message(seen, asked) if seen.kind == "message" else self.note(seen.kind, "it names no task")
             return
