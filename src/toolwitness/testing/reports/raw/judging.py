@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from toolwitness.contract.encode import encode
+from toolwitness.core.findings import Code
 from toolwitness.core.states import TERMINAL
 from toolwitness.core.strict_json import loads_strict
 from toolwitness.presentation.foreign import line
@@ -160,10 +161,15 @@ def _flags(case: Case, wires: Sequence[Wire], value: Any) -> list[str]:
             case.findings.compare(f"{case.prefix}flags/{flag}", "on record", "on record" if said else "not on record")
             continue
         word, call, about, seq = _parts(flag)
-        shown = _remarked(case, wires, word, call, about, seq) or _aliased(case, word, call) or _unanswered(case, wires, word, call)
+        shown = (
+            _coded(case, word, call)
+            or _remarked(case, wires, word, call, about, seq)
+            or _aliased(case, word, call)
+            or _unanswered(case, wires, word, call)
+        )
         if shown:
             case.findings.compare(f"{case.prefix}flags/{flag}", "on record", "on record")
-        elif (word in _REMARKS or word in _DERIVED) and known_flags.parts_of(flag)[0] == "":
+        elif (word in _REMARKS or word in _DERIVED or word in set(Code)) and known_flags.parts_of(flag)[0] == "":
             case.findings.compare(f"{case.prefix}flags/{flag}", "on record", "not on record")
         else:
             left.append(flag)
@@ -211,6 +217,13 @@ def _remarked(case: Case, wires: Sequence[Wire], word: str, call: str, about: st
             if mine and (seq is None or seq == remark.seq) and re.search(pattern, f"{remark.word}: {remark.why}"):
                 return True
     return False
+
+
+def _coded(case: Case, word: str, call: str) -> bool:
+    """Tell whether a finding of ours has the flag's own word for its code, on the call that it names."""
+    documents = case.now.documents
+    about = [documents[case.id_of(call)]] if case.id_of(call) in documents else [] if call else list(documents.values())
+    return any(str(finding["code"]) == word for document in about for finding in document["findings"])
 
 
 def _answered(wire: Wire, seq: int, named: Sequence[str]) -> bool:

@@ -67,12 +67,15 @@ async def play_stream(stage: Stage, findings: Findings) -> tuple[list[Moment], l
     return moments, [wire]
 
 
+_ITEMS: Final = ("messages", "chunks", "updates", "stream", "items", "wire")
+
+
 def steps_of(stage: Stage) -> Sequence[Step]:
-    """Give the items of a report as steps: its events, its timeline or its messages."""
+    """Give the items of a report as steps: its events, its timeline, or whatever else it calls its list of items."""
     if stage.story.steps:
         return stage.story.steps
-    messages = stage.story.input.get("messages")
-    found = messages if isinstance(messages, list) else []
+    lists = (stage.story.input.get(name) for name in _ITEMS)
+    found = next((one for one in lists if isinstance(one, list)), [])
     return [Step(number=n, seq=n, source="", type="", fields=one) for n, one in enumerate(found, start=1) if isinstance(one, Mapping)]
 
 
