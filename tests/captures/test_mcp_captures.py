@@ -26,7 +26,8 @@ TABLES = {"mcp": mcp.TABLE, "a2a": a2a.TABLE}
 EXPLAINED = (
     "whose answer it is cannot be known", "a question whose call cannot be known", "no version's spelling", "nothing to cancel",
     "no task, or several, could be meant", "a task that is not known", "a refused request", "after the end", "names no task that is known",
-    "the same answer once more", "the same row once more", "what the user says is a request", "it names no call", "completed, and", "its token belongs to no call",
+    "the same answer once more", "the same row once more",
+    "what the user says is a request", "it names no call", "completed, and", "its token belongs to no call",
 )  # fmt: skip  # phrases in lines
 
 
