@@ -36,7 +36,7 @@ class ResponsesReader(CaptureReader):
         self._pairing = Pairing(self.calls)
         self._response = ""
         self._running = False
-        self._seen: set[object] = set()
+        self._shown: set[object] = set()
         self._writing: dict[object, Writing] = {}
         """By place: the call that the model has begun and not finished."""
         self._asked: dict[str, Call] = {}
@@ -109,7 +109,7 @@ class ResponsesReader(CaptureReader):
         self._settle()
         self._cut("another response begins")
         self._response, self._running = text(response.get("id")), True
-        self._seen.clear()
+        self._shown.clear()
         self.calls.turn_to_tools()
         self.calls.run_id = self._response or None
 
@@ -134,7 +134,7 @@ class ResponsesReader(CaptureReader):
         """End what was being written: arguments that are one whole object are complete, anything else is not proposed."""
         for place, one in self._writing.items():
             if one.provider_id and one.is_whole:
-                self._seen.add(place)
+                self._shown.add(place)
                 self.calls.propose("response.output_item.added cut", one.provider_id, one.tool, exact(one.text))
             else:
                 self.note(
@@ -149,9 +149,9 @@ class ResponsesReader(CaptureReader):
     # ── items ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _done(self, item: Event, place: object) -> None:
-        if place in self._seen or not item:
+        if place in self._shown or not item:
             return
-        self._seen.add(place)
+        self._shown.add(place)
         self._writing.pop(place, None)
         kind = text(item.get("type"))
         if kind in CALLS:
