@@ -604,3 +604,16 @@ async def test_of_forty_parallel_calls_of_every_kind_each_record_equals_what_its
     assert {call: len(one.starts) for call, one in after.items() if call not in refused} == dict.fromkeys(truth, 1)
     assert len(outputs(result)) == 40
     assert await desk.verify() == []
+
+
+async def test_a_sync_tool_reports_progress_from_its_thread(desk: tw.Desk) -> None:
+    @function_tool
+    def work(steps: int) -> str:
+        for step in range(steps):
+            tw.progress(f"step {step + 1}", percent=50 * (step + 1))
+        return "done"
+
+    await Recorder(desk).run(agent_of(scripted([("work", {"steps": 2}, "w")], "end"), work), "go", run_config=QUIET)
+
+    record = (await records(desk))["w"]
+    assert (str(record.state), record.progress_order >= 1) == ("succeeded", True)
