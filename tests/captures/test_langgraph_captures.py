@@ -105,6 +105,15 @@ async def test_rows_that_are_lost_doubled_exchanged_or_full_of_nonsense_raise_no
     assert {str(document["state"]) for document in result["invocations"]}.isdisjoint({"queued", "expired"})
 
 
+@pytest.mark.parametrize("path", [path for path in CAPTURES if path.parent == DIRECTORY], ids=lambda path: path.stem)
+async def test_rows_that_are_delivered_twice_say_nothing_more(path: Path) -> None:
+    once = await replayed(lines_of(path), format_of(path))
+    twice = await replayed([line for line in lines_of(path) for _ in range(2)], format_of(path))
+
+    assert [document["state"] for document in twice["invocations"]] == [document["state"] for document in once["invocations"]]
+    assert [(event["id"], event["type"]) for event in twice["events"]] == [(event["id"], event["type"]) for event in once["events"]]
+
+
 @pytest.mark.parametrize("content", [{}, [], 0, False, None, "", "null", {"a": {"b": [1]}}, "é" * 5000, [{"type": "text", "text": "x"}]])
 async def test_a_result_of_any_json_type_is_a_result(content: Any) -> None:
     call = {"name": "t", "args": {}, "id": "c" * 300, "type": "tool_call"}

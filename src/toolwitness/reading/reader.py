@@ -8,6 +8,7 @@ are for the judge and are refused here.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from toolwitness.core.evidence import Kind
@@ -43,6 +44,8 @@ class CaptureReader:
         self.unmapped: list[Unmapped] = []
         self._opened = False
         self._line = 0
+        self._seen: dict[int, bytes] = {}
+        """The rows that carry a number, by it: one that comes again, byte for byte, is the same row."""
 
     @property
     def task_id(self) -> str:
@@ -65,6 +68,11 @@ class CaptureReader:
             return self.pen.take()
         seq, at = row.get("seq"), row.get("t")
         line = raw or json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        if isinstance(seq, int):
+            if self._seen.get(seq) == (digest := sha256(line).digest()):
+                self.unmapped.append(Unmapped(seq, kind, "the same row once more"))
+                return self.pen.take()
+            self._seen[seq] = digest
         self.pen.begin(seq if isinstance(seq, int) else self._line, at if isinstance(at, int | float) else None, line)
         self.before(kind)
         if source == "driver":
