@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
@@ -19,8 +21,10 @@ import toolwitness as tw
 from tests.unit.server.house import serve
 from toolwitness.adapters.ag_ui import emitter as ag_ui
 from toolwitness.adapters.ai_sdk import emitter as ai_sdk
+from toolwitness.adapters.mcp import Emitter, Recorder
 from toolwitness.emitting.moves import KEY
 from toolwitness.emitting.numbers import for_scripts
+from toolwitness.policy.tool_policy import ToolPolicy
 from toolwitness.service import views
 
 NODE = Path(__file__).resolve().parents[1] / "node"
@@ -146,3 +150,61 @@ async def test_ag_uis_client_holds_the_desks_documents_in_events_in_results_and_
     (result,) = found["results"]
     assert result[KEY] == expected[result[KEY]["invocationId"]]
     assert {one["invocationId"]: one for one in found["finished"][0][KEY]} == expected
+
+
+async def test_an_mcp_client_holds_the_desks_documents_in_the_meta_of_every_result_failed_and_refused_ones_too() -> None:
+    server = MCPServer("travel")
+
+    @server.tool()
+    async def search(city: str) -> dict[str, Any]:
+        """Search."""
+        return SUSPECTS
+
+    @server.tool()
+    async def broken() -> str:
+        """Fail."""
+        raise RuntimeError("no")
+
+    @server.tool()
+    async def pay(total: str) -> str:
+        """Pay, once somebody agrees."""
+        return total
+
+    async with tw.open("memory:", sweep_seconds=0.05) as desk:
+        desk.declare_policy(ToolPolicy(tool="pay", approvers=("role:finance",)))
+        recorder = Recorder(desk)
+        Emitter(desk, actor=ANN).on(recorder)
+        async with Client(recorder.serve(server)) as client:
+            found = [await client.call_tool("search", {"city": "Rome"}), await client.call_tool("broken", {})]
+            paying = asyncio.ensure_future(client.call_tool("pay", {"total": "5"}))
+            async for _ in desk.follow():
+                (task_id,) = await desk.ledger.tasks()
+                view = await desk.ledger.task(task_id)
+                waiting = [name for name, one in view.records.items() if one.open_approval] if view else []
+                if waiting:
+                    await desk.deny(waiting[0], by=ANN)
+                    break
+            found.append(await paying)
+        expected = await held(desk, task_id)
+
+    assert [result.is_error for result in found] == [False, True, True]
+    carried = [(result.meta or {})[KEY] for result in found]
+    assert {payload["invocationId"]: payload for payload in carried} == expected
+
+
+async def test_a_result_that_this_reader_may_not_see_carries_nothing() -> None:
+    server = MCPServer("travel")
+
+    @server.tool()
+    async def search(city: str) -> str:
+        """Search."""
+        return city
+
+    async with tw.open("memory:") as desk:
+        recorder = Recorder(desk)
+        Emitter(desk, actor=tw.Actor(id="eve", tenant="another")).on(recorder)
+        async with Client(recorder.serve(server)) as client:
+            result = await client.call_tool("search", {"city": "Rome"})
+
+    assert KEY not in (result.meta or {})
+    assert not result.is_error

@@ -1,9 +1,11 @@
 """The calls of a task as one reader may see them: each as it stands, and again whenever it moves."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from toolwitness.core.errors import UnknownId
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.verdicts import Actor
@@ -71,6 +73,15 @@ class Moves:
         """Give every call of the task as it stands, in order of proposal; none while the task is not there, or not this reader's."""
         view = await self._place.ledger.task(self._task_id)
         return [] if view is None else [await self._move(invocation_id) for invocation_id in view.records]
+
+    async def one(self, invocation_id: str) -> Move | None:
+        """Give one call of the task as it stands; none where it is not there, or not this reader's."""
+        view = await self._place.ledger.task(self._task_id)
+        if view is None or invocation_id not in view.records:
+            return None
+        with suppress(UnknownId):
+            return await self._move(invocation_id)
+        return None
 
     async def follow(self, *, after: int | None = None) -> AsyncIterator[Move]:
         """Give every call as it stands, then each again when it has moved, for ever.

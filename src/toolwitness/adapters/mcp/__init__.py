@@ -9,13 +9,18 @@ from toolwitness.adapters.mcp.mapping import TABLE
 from toolwitness.adapters.mcp.reader import Reader
 
 if TYPE_CHECKING:
+    from toolwitness.adapters.mcp.emitter import Emitter
     from toolwitness.adapters.mcp.recorder import Recorder
 
-__all__ = ["TABLE", "Reader", "Recorder"]
+__all__ = ["TABLE", "Emitter", "Reader", "Recorder"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the recorder, and with it the SDK, when it is first asked for."""
+    """Import the recorder or the emitter, and with it the SDK, when it is first asked for."""
+    if name == "Emitter":
+        from toolwitness.adapters.mcp.emitter import Emitter  # noqa: PLC0415 -- as below
+
+        return Emitter
     if name == "Recorder":
         from toolwitness.adapters.mcp.recorder import Recorder  # noqa: PLC0415 -- replaying a capture must not need the SDK
 

@@ -9,6 +9,7 @@ from mcp import Client, ClientSession
 from mcp.server.mcpserver import MCPServer
 
 from toolwitness.adapters.mcp.calling import Watched
+from toolwitness.adapters.mcp.emitter import Emitter
 from toolwitness.adapters.mcp.mapping import ADAPTER
 from toolwitness.adapters.mcp.serving import Serving
 from toolwitness.recording.desk_side import DeskLike, DeskSide
@@ -20,6 +21,7 @@ class Recorder:
     def __init__(self, desk: DeskLike, *, task_id: str = "") -> None:
         """Record at ``desk``; ``task_id`` names an open task for all calls, else each connection gets its own."""
         self._desk = DeskSide(desk, ADAPTER, task_id=task_id)
+        self._emitter: list[Emitter] = []
 
     @property
     def in_hand(self) -> int:
@@ -31,8 +33,12 @@ class Recorder:
 
         A tool whose policy is declared at the desk runs only with a permit; any other is observed.
         """
-        Serving(self._desk, server).install()
+        Serving(self._desk, server, emitter=self._emitter).install()
         return server
+
+    def tell(self, told: Emitter) -> None:
+        """Let ``told`` put the record into every result of the servers that this recorder stands at (``Emitter(…).on(recorder)``)."""
+        self._emitter[:] = [told]
 
     def watch(self, client: Client | ClientSession) -> Watched:
         """Give a client, or a session, with its tool calls on record.

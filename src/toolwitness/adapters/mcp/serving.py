@@ -16,7 +16,7 @@ A tool whose policy is declared at the desk is governed: it runs only with a per
 import asyncio
 import functools
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import uuid4
@@ -30,6 +30,7 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from toolwitness.adapters.mcp.emitter import Emitter
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import State
@@ -76,8 +77,9 @@ class _Call:
 class Serving:
     """Stands before the tools of one server."""
 
-    def __init__(self, desk: DeskSide, server: MCPServer[Any]) -> None:
-        """Stand before ``server``; ``install`` puts it there."""
+    def __init__(self, desk: DeskSide, server: MCPServer[Any], *, emitter: Sequence[Emitter] = ()) -> None:
+        """Stand before ``server``; ``install`` puts it there. ``emitter`` holds who completes results, or nobody."""
+        self._emitter = emitter
         self._desk = desk
         self._server = server
         self._tools = server._tool_manager  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] -- the SDK has no public way to a tool's function
@@ -121,10 +123,20 @@ class Serving:
         except ToolError as error:
             if not call.refusal:
                 await self._failed(call, error)
-                raise
-            return CallToolResult(content=[TextContent(type="text", text=call.refusal)], is_error=True)
+                if not self._emitter:
+                    raise
+                said = CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)  # as the SDK makes of it
+                return await self._told(call, said)
+            return await self._told(call, CallToolResult(content=[TextContent(type="text", text=call.refusal)], is_error=True))
         if isinstance(result, InputRequiredResult):
             await self._wait_for_answer(call, arguments, result)
+            return result
+        return await self._told(call, result)
+
+    async def _told(self, call: _Call, result: CallToolResult) -> CallToolResult:
+        """Give the result with the record beside it, where somebody asked for that."""
+        for emitter in self._emitter:
+            result = await emitter.complete(result, call.task_id, call.id)
         return result
 
     # ── before the body ─────────────────────────────────────────────────────────────────────────────────────────────
