@@ -1,6 +1,6 @@
 """Records every scenario anew with the packages that are installed, judges old and new, and says what changed. ``make captures`` runs it.
 
-Each ``tests/captures/record_<framework>.py`` has a directory ``TARGET`` that it writes to and a ``main(names)`` that records all scenarios
+Each ``tests/captures/record_<framework>.py`` has a directory ``TARGET`` that it writes to and a ``main`` that records all scenarios
 where none is named; here ``TARGET`` is another directory. The tree is not touched.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import inspect
 import json
 import subprocess
 import sys
@@ -39,10 +40,11 @@ def _load(script: Path) -> ModuleType:
 def record(script: Path, below: Path) -> None:
     """Run one script, with ``below`` in the place of ``spec/captures``."""
     module = _load(script)
-    target = below / Path(module.TARGET).resolve().relative_to(CAPTURES)
+    target = below / Path(module.TARGET).resolve().relative_to(CAPTURES)  # also CAPTURES itself, for a script of several
     target.mkdir(parents=True, exist_ok=True)
     module.TARGET = target
-    done: Any = module.main([])
+    wanted = [one for one in inspect.signature(module.main).parameters.values() if one.default is inspect.Parameter.empty]
+    done: Any = module.main(*([] for _ in wanted))  # no names: every scenario
     if asyncio.iscoroutine(done):
         asyncio.run(done)
 
@@ -50,8 +52,11 @@ def record(script: Path, below: Path) -> None:
 def words(path: Path) -> Counter[str]:
     """Count what each row of a recording is called."""
     found: Counter[str] = Counter()
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row: Any = json.loads(line)
+    for line in path.read_bytes().split(b"\n"):  # a text may hold what splitlines takes for a line's end
+        try:
+            row: Any = json.loads(line) if line.strip() else None
+        except ValueError:
+            continue
         if isinstance(row, dict) and row.get("src") != "truth":
             found[str(row.get("kind") or row.get("type") or row.get("src") or "")] += 1
     return found
@@ -117,7 +122,8 @@ def main() -> int:
         recorded = {path.relative_to(new).parts[0] for path in new.rglob("*.jsonl")}
         for framework in sorted(recorded):
             then, now = versions(CAPTURES / framework), versions(new / framework)
-            print(f"\n{framework}: " + ", ".join(f"{name} {then.get(name, '?')} -> {now[name]}" for name in sorted(now)))
+            said = [f"{name} {then.get(name, '?')} -> {now[name]}" for name in sorted(now)]
+            print(f"\n{framework}: {', '.join(said) or 'its recordings name no version'}")
         before, after = asyncio.run(judged(CAPTURES)), asyncio.run(judged(new))
         changes = list(compared(CAPTURES, new, before, after))
         print("\n" + ("\n".join(changes) or "Nothing changed."))
