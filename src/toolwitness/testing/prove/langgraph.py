@@ -15,9 +15,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from toolwitness.adapters.langgraph import Recorder
-from toolwitness.core.states import TERMINAL, State
+from toolwitness.core.states import TERMINAL
 from toolwitness.policy.consequences import Consequence
 from toolwitness.policy.tool_policy import ToolPolicy
+from toolwitness.testing.prove.errands import BOOKINGS, Payment, Trip
 from toolwitness.testing.prove.stage import ANA, Scene, Seen, Stage
 
 _THREAD: Final[Any] = {"configurable": {"thread_id": "t1"}}
@@ -128,23 +129,15 @@ async def _rejected(stage: Stage) -> Seen:
 
 async def _stopped_and_resumed(stage: Stage) -> Seen:
     """The run is cancelled while its tool pays in a thread; then somebody resumes it."""
-    entered, let_go = threading.Event(), threading.Event()
-
-    def pay(total: int) -> str:
-        """Pay."""
-        entered.set()
-        let_go.wait(5)
-        stage.effects.append(f"paid {total}")
-        return f"paid {total}"
-
-    agent = _agent(stage, pay)
+    payment = Payment(stage)
+    agent = _agent(stage, payment.tool())
     run = asyncio.create_task(agent.ainvoke(_GO, _THREAD))
-    await stage.until(entered.is_set)
+    await stage.until(payment.entered.is_set)
     run.cancel()
     await asyncio.gather(run, return_exceptions=True)
     error = (await agent.aget_state(_THREAD)).tasks[0].error
     told = f"stopped, {error or 'without a result'}" if stage.desk is None else await stage.card((await stage.records())[0])
-    let_go.set()
+    payment.let_go.set()
     await stage.until(lambda: stage.effects)
     state = await agent.ainvoke(None, _THREAD)
     told += f"; resumed: {_last_result(state)}"
@@ -155,43 +148,11 @@ async def _stopped_and_resumed(stage: Stage) -> Seen:
 
 async def _one_of_three(stage: Stage) -> Seen:
     """Three calls run at once; a person wants the slow one stopped and the other two to go on."""
-    begun: list[str] = []
-    slow_is_over = asyncio.Event()
-
-    def tool(name: str) -> Callable[[], Any]:
-        async def call() -> str:
-            """Book."""
-            begun.append(name)
-            await slow_is_over.wait()
-            stage.effects.append(f"{name} booked")
-            return f"{name} booked"
-
-        call.__name__ = name
-        return call
-
-    async def rail() -> str:
-        """Ride."""
-        begun.append("rail")
-        try:
-            await asyncio.sleep(30)
-        finally:
-            slow_is_over.set()
-        return "never"
-
-    calls = tuple((name, {}) for name in ("flight", "hotel", "rail"))
-    run = asyncio.create_task(_agent(stage, tool("flight"), tool("hotel"), rail, calls=calls).ainvoke(_GO, _THREAD))
-    await stage.until(lambda: len(begun) == len(calls))
-    if stage.desk is None:
-        run.cancel()  # there is no smaller thing to cancel
-    else:
-        slow = await stage.record(lambda record: record.tool == "rail" and record.state is State.RUNNING)
-        await stage.desk.request_cancellation(slow.id, by=ANA, reason="too slow")
-    (ended,) = await asyncio.gather(run, return_exceptions=True)
-    if stage.desk is None:
-        told = "the whole run is cancelled" if isinstance(ended, BaseException) else "done"
-    else:
-        told = ", ".join(f"{record.tool} {record.state}" for record in await stage.records())
-    return Seen(told=told, happened=stage.paid, holds=sorted(stage.effects) == ["flight booked", "hotel booked"])
+    trip = Trip(stage)
+    calls = tuple((name, {}) for name in BOOKINGS)
+    run = asyncio.create_task(_agent(stage, *trip.tools(), calls=calls).ainvoke(_GO, _THREAD))
+    await trip.stop_the_slow_one(run.cancel)
+    return await trip.ended(run)
 
 
 async def _lost(stage: Stage) -> Seen:

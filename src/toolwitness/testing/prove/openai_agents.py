@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 
 from toolwitness.adapters.openai_agents import Recorder
 from toolwitness.core.states import TERMINAL, State
+from toolwitness.testing.prove.errands import Payment
 from toolwitness.testing.prove.stage import ANA, BEN, Scene, Seen, Stage
 
 _QUIET: Final = RunConfig(tracing_disabled=True)
@@ -143,29 +143,15 @@ async def _drain(result: Any) -> None:
 
 async def _stopped_thread(stage: Stage) -> Seen:
     """The run is cancelled while its tool pays in a thread."""
-    entered, let_go = threading.Event(), threading.Event()
-
-    def pay(total: int) -> str:
-        entered.set()
-        let_go.wait(5)
-        stage.effects.append(f"paid {total}")
-        return f"paid {total}"
-
-    agent = _agent(stage, (_PAY,), tools=(function_tool(pay),))
+    payment = Payment(stage)
+    agent = _agent(stage, (_PAY,), tools=(function_tool(payment.tool()),))
     start = Recorder(stage.desk).run_streamed if stage.desk is not None else Runner.run_streamed
     result = start(agent, "pay the invoice", run_config=_QUIET)
     reading = asyncio.ensure_future(_drain(result))
-    await stage.until(entered.is_set)
+    await stage.until(payment.entered.is_set)
     result.cancel()
     await reading
-    told = "the stream ended; the history holds no call"
-    if stage.desk is not None:
-        told = await stage.card((await stage.records())[0])
-    let_go.set()
-    await stage.until(lambda: stage.effects)
-    if stage.desk is not None:
-        told += f" … then: {await stage.card(await stage.record(lambda record: record.state in TERMINAL))}"
-    return Seen(told=told, happened=stage.paid, holds=bool(stage.effects) == told.endswith("Succeeded"))
+    return await payment.landed("the stream ended; the history holds no call")
 
 
 # ── failed, or denied? ──────────────────────────────────────────────────────────────────────────────────────────────

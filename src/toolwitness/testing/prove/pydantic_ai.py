@@ -1,8 +1,6 @@
 """Pydantic AI, alone and with toolwitness: approvals that are used twice, cancellations that were none, and who decided what."""
 
 import asyncio
-import threading
-from collections.abc import Callable
 from typing import Any, Final
 
 from pydantic_ai import Agent, CancellationToken, Tool
@@ -13,7 +11,7 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolApp
 
 from toolwitness.adapters.pydantic_ai import Recorder
 from toolwitness.core.errors import NotPermitted
-from toolwitness.core.states import TERMINAL, State
+from toolwitness.testing.prove.errands import BOOKINGS, Payment, Trip
 from toolwitness.testing.prove.stage import ANA, BEN, Scene, Seen, Stage
 
 _PAY: Final = ToolCallPart("pay", {"total": 120}, "c1")
@@ -81,30 +79,17 @@ async def _settled(stage: Stage, runs: list[asyncio.Task[Any]]) -> tuple[list[as
 
 async def _stopped_thread(stage: Stage) -> Seen:
     """The run is cancelled while its tool pays in a thread."""
-    entered, let_go = threading.Event(), threading.Event()
-
-    def pay(total: int) -> str:
-        entered.set()
-        let_go.wait(5)
-        stage.effects.append(f"paid {total}")
-        return f"paid {total}"
-
+    payment = Payment(stage)
     token = CancellationToken()
-    run = asyncio.create_task(_agent(stage, pay).run("pay the invoice", cancellation_token=token))
-    await stage.until(entered.is_set)
+    run = asyncio.create_task(_agent(stage, payment.tool()).run("pay the invoice", cancellation_token=token))
+    await stage.until(payment.entered.is_set)
     token.cancel()
     told = "done"
     try:
         await run
     except RunCancelled as cancelled:
         told = f"cancelled: {_last_result(cancelled.all_messages()) or 'the history has the call and no result'}"
-    if stage.desk is not None:
-        told = await stage.card((await stage.records())[0])
-    let_go.set()
-    await stage.until(lambda: stage.effects)
-    if stage.desk is not None:
-        told += f" … then: {await stage.card(await stage.record(lambda record: record.state in TERMINAL))}"
-    return Seen(told=told, happened=stage.paid, holds=bool(stage.effects) == told.endswith("Succeeded"))
+    return await payment.landed(told)
 
 
 def _last_result(messages: list[ModelMessage]) -> str:
@@ -117,43 +102,12 @@ def _last_result(messages: list[ModelMessage]) -> str:
 
 async def _one_of_three(stage: Stage) -> Seen:
     """Three calls run at once; a person wants the slow one stopped and the other two to go on."""
-    begun: list[str] = []
-    slow_is_over = asyncio.Event()
-
-    def tool(name: str) -> Callable[[], Any]:
-        async def call() -> str:
-            begun.append(name)
-            await slow_is_over.wait()
-            stage.effects.append(f"{name} booked")
-            return f"{name} booked"
-
-        call.__name__ = name
-        return call
-
-    async def rail() -> str:
-        begun.append("rail")
-        try:
-            await asyncio.sleep(30)
-        finally:
-            slow_is_over.set()
-        return "never"
-
-    calls = tuple(ToolCallPart(name, {}, name) for name in ("flight", "hotel", "rail"))
+    trip = Trip(stage)
     token = CancellationToken()
-    agent = _agent(stage, tool("flight"), tool("hotel"), rail, calls=calls)
+    agent = _agent(stage, *trip.tools(), calls=tuple(ToolCallPart(name, {}, name) for name in BOOKINGS))
     run = asyncio.create_task(agent.run("book the trip", cancellation_token=token))
-    await stage.until(lambda: len(begun) == len(calls))
-    if stage.desk is None:
-        token.cancel()  # there is no smaller thing to cancel
-    else:
-        slow = await stage.record(lambda record: record.tool == "rail" and record.state is State.RUNNING)
-        await stage.desk.request_cancellation(slow.id, by=ANA, reason="too slow")
-    (ended,) = await asyncio.gather(run, return_exceptions=True)
-    if stage.desk is None:
-        told = "the whole run is cancelled" if isinstance(ended, BaseException) else "done"
-    else:
-        told = ", ".join(f"{record.tool} {record.state}" for record in await stage.records())
-    return Seen(told=told, happened=stage.paid, holds=sorted(stage.effects) == ["flight booked", "hotel booked"])
+    await trip.stop_the_slow_one(token.cancel)
+    return await trip.ended(run)
 
 
 # ── two people answer at once ───────────────────────────────────────────────────────────────────────────────────────
