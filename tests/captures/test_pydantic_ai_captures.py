@@ -14,6 +14,7 @@ from toolwitness.testing.scoring import Score, score
 ROOT = Path(__file__).parents[2]
 CAPTURES = sorted((ROOT / "spec" / "captures" / "pydantic-ai").rglob("*.jsonl"))
 
+
 def format_of(path: Path) -> str:
     return "pydantic-ai-recorder" if path.name.startswith("hook_") else "pydantic-ai"
 

@@ -91,7 +91,6 @@ class Story:
             found.setdefault(who.removeprefix("user:"), set())
         return {who: frozenset(roles) for who, roles in found.items()}
 
-
     def _named_by_policy(self) -> list[str]:
         """Give the people whom the report's policy names for any tool."""
         policy = self.input.get("policy")
