@@ -22,6 +22,7 @@ _CHECKPOINT_PAGES: Final = 4_000
 """The write-ahead log is folded back beside the writer; beyond this many pages the writer does it itself. A small log is soon written over
 instead of growing, and that is what makes a flush cheap."""
 _SHORTEST, _LONGEST = 0.000_5, 0.02
+_READER_SECONDS: Final = 5.0
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
 
 
@@ -40,8 +41,8 @@ def open_writer(path: Path, *, synchronous: Synchronous, now: Callable[[], datet
         raise InvalidInput(f"{path} {what}.", field="url", remedy="Name a file in a directory that is there.")
     connection = None
     try:
-        connection = _connect(path)
-        patiently(lambda: _prepare(connection, path, synchronous, now), seconds=busy_seconds, what=str(path))
+        connection = opened = patiently(lambda: _connect(path), seconds=busy_seconds, what=str(path))  # a file may be made just now
+        patiently(lambda: _prepare(opened, path, synchronous, now), seconds=busy_seconds, what=str(path))
     except sqlite3.Error as error:
         _close(connection)
         raise explained(error, str(path)) from error
@@ -54,9 +55,8 @@ def open_writer(path: Path, *, synchronous: Synchronous, now: Callable[[], datet
 def open_reader(path: Path) -> sqlite3.Connection:
     """Open a second connection to a file that ``open_writer`` has made; it cannot write."""
     try:
-        connection = _connect(path)
+        connection = _connect(path, busy_seconds=_READER_SECONDS)
         connection.execute("PRAGMA query_only = 1")
-        connection.execute("PRAGMA busy_timeout = 5000")
     except sqlite3.Error as error:
         raise explained(error, str(path)) from error
     return connection
@@ -120,14 +120,18 @@ def explained(error: sqlite3.Error, what: str) -> ToolwitnessError:
     return Unavailable(f"{what} cannot be used: {error}.", remedy="Nothing was written; look at the file, its directory and the disk.")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256)
+def _connect(path: Path, *, busy_seconds: float = 0) -> sqlite3.Connection:
+    """Connect; the very first statement reads the file already, and waits ``busy_seconds`` for whoever has it."""
+    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256)
     try:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA temp_store = MEMORY")
     except UnicodeDecodeError as error:  # the complaint about a damaged schema quotes it
         connection.close()
         raise Tampered(f"{path} is damaged: its tables cannot be read.", remedy="Go back to a copy.", place=str(path)) from error
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 

@@ -99,7 +99,7 @@ def migrate(connection: sqlite3.Connection, *, name: str, now: Callable[[], date
         InvalidInput: the file holds somebody else's tables; nothing was changed.
         sqlite3.Error: as the database says.
     """
-    if _format_of(connection, name) == MIGRATIONS[-1].number:
+    if _format_at_one_moment(connection, name) == MIGRATIONS[-1].number:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -130,6 +130,16 @@ def statements_of(connection: sqlite3.Connection) -> dict[str, str]:
     """Give what a file's tables, indexes, triggers and views are made of, by kind and name."""
     rows = connection.execute("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master").fetchall()
     return dict(rows)
+
+
+def _format_at_one_moment(connection: sqlite3.Connection, name: str) -> int:
+    """Read the format in one transaction: a file that another process makes meanwhile is seen empty or whole, never as somebody else's."""
+    connection.execute("BEGIN")
+    try:
+        return _format_of(connection, name)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def _format_of(connection: sqlite3.Connection, name: str) -> int:
