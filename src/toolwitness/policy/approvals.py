@@ -234,7 +234,10 @@ def _same_inputs(case: _Case) -> str:
     if not case.approving:
         return ""
     # A framework that asks binds its question to no digest: it asked about the inputs that were proposed.
-    bound = case.asked.data.get("inputs_digest") or (case.record.proposal.get("inputs") or {}).get("digest")
+    # A digest that is there and says nothing (0, false, an empty text) is no missing one, and fits no inputs.
+    proposed: Any = case.record.proposal.get("inputs") or {}
+    bound: object = case.asked.data.get("inputs_digest")
+    bound = proposed.get("digest") if bound is None else bound
     now = (case.record.inputs or {}).get("digest")
     if case.inputs_digest and case.inputs_digest != bound:
         return "the inputs that were in view are not the ones asked about"

@@ -217,7 +217,7 @@ GONE: Final = frozenset({"authority-revoked", "authority-expired", "authority-na
 def eligible_for(asked: Mapping[str, Any], policy: ToolPolicy) -> tuple[str, ...]:
     """Name who may answer: those whom the request was bound to, else those of the policy; nobody where that cannot be understood."""
     bound: Any = asked.get("eligible")
-    if bound is None or bound == []:
+    if bound is None or bound in ([], ()):
         return policy.eligible
     named = isinstance(bound, list | tuple) and all(isinstance(entry, str) for entry in bound)  # pyright: ignore[reportUnknownVariableType]  # a source's
     return tuple(cast("Sequence[str]", bound)) if named else _NOBODY

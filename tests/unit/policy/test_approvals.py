@@ -209,6 +209,15 @@ def test_a_framework_that_binds_its_question_to_no_digest_asked_about_the_inputs
     assert judged(unbound(DIGEST), inputs_digest="sha256:bbbb").rule == "inputs"
 
 
+@pytest.mark.parametrize("digest", [0, False, "", [], {}])
+def test_a_question_bound_to_a_digest_that_says_nothing_is_not_one_bound_to_none(digest: object) -> None:
+    """It is no missing digest, in whose place the proposal's would stand."""
+    made = unbound(DIGEST)
+    made.approvals = [asked(inputs_digest=digest)]
+    assert judged(made).rule == "inputs"
+    assert judged(made, inputs_digest=DIGEST).rule == "inputs"
+
+
 def test_every_rule_has_a_case() -> None:
     from toolwitness.policy.approvals import _RULES  # noqa: PLC0415 - the table itself is what is counted
 

@@ -82,6 +82,7 @@ def test_the_engine_is_asked_about_every_action_that_changes_something() -> None
 def test_whoever_is_bound_to_a_request_may_answer_it_else_whom_the_policy_names() -> None:
     assert eligible_for({"eligible": ["user:zoe"]}, POLICY) == ("user:zoe",)
     assert eligible_for({}, POLICY) == POLICY.eligible
+    assert eligible_for({"eligible": []}, POLICY) == eligible_for({"eligible": ()}, POLICY) == POLICY.eligible
 
 
 def permitted(made: InvocationRecord) -> InvocationRecord:
