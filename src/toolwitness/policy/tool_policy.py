@@ -125,7 +125,6 @@ class ToolPolicy:
             InvalidInput: names the field and the fix; nothing half-understood is kept.
         """
         _check_types(self)
-        _check_types(self)
         for name in _LISTS:
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         object.__setattr__(self, "consequences", _classes(self.consequences))
@@ -225,17 +224,6 @@ def _word(name: str, value: object, words: type[StrEnum]) -> StrEnum:
     if value not in tuple(words):
         raise _wrong(name, f"is {value!r}", f"Use {', '.join(word for word in words if word)}.")
     return words(value)
-
-
-def _check_types(policy: ToolPolicy) -> None:
-    """Refuse what is of another type altogether: a mandate that is merely true would be no mandate."""
-    for name in ("tool", "standing_authorization", "authorization_owner", "commitment_boundary"):
-        if not isinstance(value := getattr(policy, name), str):
-            raise _wrong(name, f"is a {type(value).__name__}", "Give a text.")
-    for name, kind, optional in (("retry", RetryPolicy, ()), ("inverse", Inverse, (None,)), ("cost", Cost, (None,))):
-        value = getattr(policy, name)
-        if value not in optional and not isinstance(value, kind):
-            raise _wrong(name, f"is a {type(value).__name__}", f"Give a {kind.__name__}.")
 
 
 def _check_types(policy: ToolPolicy) -> None:
