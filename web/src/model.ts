@@ -34,7 +34,7 @@ export interface Field {
   required?: boolean; value?: string | null; options?: readonly (string | { value: string; label: string })[];
 }
 
-/** A button that policy allows, or one that it does not allow now and why. */
+/** A button that policy allows, or one that it does not allow now and why; of one that is on, `why` is what to know before it is pressed. */
 export interface Control {
   action: string; label: string; style?: "go" | "plain"; enabled: boolean; why?: string | null;
   fields?: readonly Field[];

@@ -5,7 +5,7 @@ key would leave open whether a fact is absent or was forgotten. What we add is o
 one can be read as a time is policy's to judge (R10).
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -54,6 +54,14 @@ class ConsequenceSection(Model):
     commitment_boundary: str | None = Field(alias="commitmentBoundary")
 
 
+class Agreement(Model):
+    """One of several people who must agree, and has."""
+
+    by: str
+    at: str | None = None
+    evidence_ref: str | None = Field(default=None, alias="evidenceRef")
+
+
 class Authorization(Model):
     """Whose permission the call needs, and how that stands."""
 
@@ -66,6 +74,10 @@ class Authorization(Model):
     approval_id: str | None = Field(default=None, alias="approvalId")
     eligible: list[str] = Field(default_factory=list[str])
     inputs_digest: str | None = Field(default=None, alias="inputsDigest")
+    approvals_needed: Annotated[int, Field(ge=1)] = Field(default=1, alias="approvalsNeeded")
+    """How many different people must agree."""
+    agreed: list[Agreement] = Field(default_factory=list[Agreement])
+    """Those who have agreed so far without it being enough; whoever makes it enough is ``decidedBy``."""
     decided_by: str | None = Field(default=None, alias="decidedBy")
     decided_at: str | None = Field(default=None, alias="decidedAt")
     decision_ref: str | None = Field(default=None, alias="decisionRef")

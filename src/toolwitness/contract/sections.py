@@ -137,6 +137,8 @@ def authorization_section(record: InvocationRecord) -> dict[str, Any]:
         "facts": _in_view(asked.get("facts")),
         "inputsDigest": text_or_none(asked.get("inputs_digest")),
         "requestRef": approval.ref,
+        "approvalsNeeded": approval.needed,
+        "agreed": [{"by": text(one.actor), "at": text_or_none(one.at), "evidenceRef": one.ref} for one in approval.agreed],
         **_decided(approval),
     }
 

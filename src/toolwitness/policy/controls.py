@@ -90,6 +90,24 @@ def permitted_actions(
     return tuple(controls)
 
 
+def further_actions(
+    record: InvocationRecord, policy: ToolPolicy, actor: Actor | None, now: datetime, *, authority: Authority | None = None
+) -> tuple[Control, ...]:
+    """Offer what the lifecycle's table does not name: a person's answer in the tool's place, by the rules that judge that click.
+
+    Whoever may deny the request may answer it; where nobody was asked, it is as a dismissal, and offered to whoever may do that.
+    """
+    asked = record.open_approval is not None
+    out_of_hand = record.state not in BEFORE_DISPATCH or record.claim is not None or record.starts
+    if out_of_hand or not (record.governed or record.approvals):
+        return ()
+    verdict = judge_action(record, policy, actor, action="deny" if asked else "dismiss", now=now, authority=authority)
+    if not verdict.allowed and not asked:
+        return ()
+    reason = "" if verdict.allowed else verdict.reason
+    return (Control(action="respond", enabled=verdict.allowed, rule=verdict.rule, reason=reason, binding=_binding(record, "deny")),)
+
+
 def task_actions(task: TaskRecord, records: Records, actor: Actor | None) -> tuple[Control, ...]:
     """Offer to waive each required child that has ended without success; only a person can say that it is not needed."""
     controls: list[Control] = []

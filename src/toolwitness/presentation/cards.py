@@ -43,15 +43,18 @@ def invocation_card(
     blocked: Sequence[str] = (),
     redact: Sequence[str] = (),
     inverse: str = "",
+    provider: str = "",
 ) -> Document:
     """Make the card of one invocation.
 
     ``events`` are its recorded events in order of arrival; ``values`` holds the bytes that ``needed_values(events)`` names; ``links`` names
     other invocations and actors by id; ``viewer`` is the id of the actor who reads; ``blocked`` are the invocations that this one waits
-    for; ``redact`` are JSON Pointers into the inputs whose values nobody is shown; ``inverse`` is the tool that undoes this one.
+    for; ``redact`` are JSON Pointers into the inputs whose values nobody is shown; ``inverse`` is the tool that undoes this one;
+    ``provider`` is the tool's name where whoever serves the card can ask it what really happened.
     """
     reading = Reading(
         record=record, events=events, now=now, viewer=viewer, values=values or {}, links=links or {}, redact=redact, inverse=inverse,
+        provider=provider,
     )  # fmt: skip  # one record
     asked = claims.requests(reading)
     return {

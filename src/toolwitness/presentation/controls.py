@@ -3,25 +3,27 @@
 Which controls there are, and which are on, is policy's answer; nothing here turns one on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from toolwitness.core.states import Consequence
+from toolwitness.core.findings import Code
+from toolwitness.core.states import Consequence, State
 from toolwitness.core.verdicts import Control
 from toolwitness.policy.retry import Conclusion
 from toolwitness.presentation.facts import asked_amount
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.reading import Reading
 from toolwitness.presentation.values import items_of, written
-from toolwitness.presentation.words import FORWARD, PASSIVE, action_words
+from toolwitness.presentation.words import CONCLUSIONS, FORWARD, PASSIVE, action_words
 
 Field = dict[str, Any]
 
 
 def controls(reading: Reading, offered: Sequence[Control]) -> list[dict[str, Any]]:
     """Give the controls in policy's order; reading, copying and the like are what the card itself is for."""
-    return [_control(reading, control) for control in offered if control.action not in PASSIVE and _has_a_place(reading, control)]
+    shown = [control for control in offered if control.action not in PASSIVE and _has_a_place(reading, control)]
+    return [drawn for control in shown for drawn in (_control(reading, control), *_asking(reading, control))]
 
 
 def _has_a_place(reading: Reading, control: Control) -> bool:
@@ -42,9 +44,19 @@ def _control(reading: Reading, control: Control) -> dict[str, Any]:
     }
 
 
+def _asking(reading: Reading, control: Control) -> Iterator[dict[str, Any]]:
+    """Give, beside the form in which a person says what happened, the button that asks the tool, where it can be asked from here."""
+    if control.action == "reconcile" and control.enabled and reading.provider:
+        tool = line(reading.provider)
+        yield {**_control(reading, control), "label": f"Ask {tool} what happened", "fields": [], "binding": {"asks": tool}}
+
+
 def _why(reading: Reading, control: Control) -> str | None:
     """Say why a control is off, or what a person should know before pressing one that is on."""
     said = reading.own(control.reason)
+    asked = reading.record.open_approval
+    if control.enabled and control.action == "approve" and asked is not None and asked.needed > 1:
+        return f"one of {asked.needed} people who must agree; {asked.lacking} {'is' if asked.lacking == 1 else 'are'} still missing"
     return said or (None if control.enabled else f"rule {line(control.rule)} does not allow it")
 
 
@@ -71,22 +83,10 @@ def field(name: str, label: str, kind: str, *, need: str = "optional", value: st
 
 
 _REASON: Final = field("reason", "Reason, kept on record", "multiline")
-CONCLUSIONS: Final = MappingProxyType({
-    Conclusion.NO_EFFECT: "Nothing happened",
-    Conclusion.AS_REPORTED: "It happened as reported",
-    Conclusion.HAPPENED: "It happened, whatever was reported",
-    Conclusion.PARTIAL: "Part of it happened",
-    Conclusion.REVERSED: "It happened and was undone",
-})  # fmt: skip  # one line a conclusion
 _FORMS: Final = MappingProxyType[str, tuple[Field, ...]]({
     "deny": (_REASON,),
     "waive_child": (field("reason", "Why the task is complete without it", "multiline", need="required"),),
-    "reconcile": (
-        field("conclusion", "What really happened", "choice", need="required",
-              options=[{"value": value.value, "label": label} for value, label in CONCLUSIONS.items()]),
-        field("reference", "Reference at the other side", "text"),
-        field("detail", "How that is known", "multiline"),
-    ),
+    "respond": (field("answer", "Your answer, given to the model as yours; the tool does not run", "multiline", need="required"), _REASON),
 })  # fmt: skip  # one line a field
 
 
@@ -101,8 +101,28 @@ def _fields(reading: Reading, control: Control) -> list[Field]:
             routes = [line(route) for route in items_of(reading.record.proposal.get("alternate_routes"))]
             kind = "choice" if routes else "text"
             return [field("route", "Route", kind, need="required", options=routes), _REASON]
+        case "reconcile":
+            return _to_say_what_happened(reading)
         case action:
             return [dict(form) for form in _FORMS.get(action, ())]
+
+
+_LATE: Final = frozenset({Code.LATE_OUTCOME, Code.CONFLICTING_OUTCOMES})
+"""Findings under which somebody has reported a success beside the end that stands."""
+
+
+def _to_say_what_happened(reading: Reading) -> list[Field]:
+    """Ask what the other side shows; where nothing was reported to have happened, nothing can have happened as reported."""
+    record = reading.record
+    told = record.state is State.SUCCEEDED or record.effects or record.commitment or _LATE.intersection(record.findings)
+    options = [
+        {"value": value.value, "label": label} for value, label in CONCLUSIONS.items() if told or value is not Conclusion.AS_REPORTED
+    ]
+    return [
+        field("conclusion", "What really happened", "choice", need="required", options=options),
+        field("reference", "Reference at the other side", "text"),
+        field("detail", "How that is known", "multiline"),
+    ]
 
 
 def _missing(reading: Reading) -> list[Field]:

@@ -13,9 +13,9 @@ from toolwitness.policy.consequences import CONSEQUENCES as DEMANDS
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words
 from toolwitness.presentation.reading import OUTPUT_VALUES, Reading, fields, value_ref
-from toolwitness.presentation.times import TOKEN, token
+from toolwitness.presentation.times import token
 from toolwitness.presentation.values import SHOWN_BYTES, Text, items_of, members, scalar, shape
-from toolwitness.presentation.words import RECONCILIATIONS, counted
+from toolwitness.presentation.words import CLOSURES, RECONCILIATIONS, conclusion_words, counted
 
 Disclosure = dict[str, Any]
 Rows = list[dict[str, str]]
@@ -24,6 +24,7 @@ Rows = list[dict[str, str]]
 def disclosures(reading: Reading) -> list[Disclosure]:
     """Give the disclosures that have something in them, in the order in which a person asks for them."""
     made = (
+        *_answer(reading),
         *_result(reading),
         *_rejected_result(reading),
         *_error(reading),
@@ -56,8 +57,14 @@ def _exact(name: str, title: str, text: Text) -> Disclosure:
 
 
 def _absent(reading: Reading, name: str, title: str, said: object) -> Disclosure:
-    text = TOKEN.sub(r"\1", f"The bytes are {reading.absent(said)}.")
-    return {"id": name, "title": title, "kind": "text", "text": text, "complete": False, "copy": None, "note": text}
+    """Say in the place of a value by whom, when and why it was erased, or where else it is; there is nothing to copy."""
+    why = reading.absent(said)
+    note = f"{why[:1].upper()}{why[1:]}{'' if why.endswith(('.', '!', '?')) else '.'}"
+    gone = reading.erased(said) is not None
+    return {
+        "id": name, "title": f"{title}: erased" if gone else title, "kind": "text", "text": "", "complete": False, "copy": None,
+        "note": note,
+    }  # fmt: skip  # facts in lines
 
 
 def _value(reading: Reading, name: str, title: str, said: object) -> Disclosure:
@@ -131,6 +138,13 @@ def _declared(reading: Reading) -> Iterator[Mapping[str, Any]]:
 
 
 # ── what came of it ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _answer(reading: Reading) -> Iterator[Disclosure]:
+    """Show what a person answered in the tool's place: it is theirs, and no result of the tool."""
+    given = reading.answer_given
+    if given.get("inputs") is not None:
+        yield _value(reading, "answer", f"Answer in the tool's place, by {reading.who(given.get('actor'))}", given["inputs"])
 
 
 def _result(reading: Reading) -> Iterator[Disclosure]:
@@ -235,7 +249,7 @@ def _effects(reading: Reading) -> Rows:
         reference = f", reference {line(said['reference'])}" if said.get("reference") else ""
         detail = f": {reading.plain(said['detail'])}" if said.get("detail") else ""
         who = reading.who(said["by"])
-        rows.append(_row("reconciled", f"{line(said['conclusion'])} {token(settled.at)} by {who}{detail}{reference}"))
+        rows.append(_row("reconciled", f"{conclusion_words(said['conclusion'])}, recorded {token(settled.at)} by {who}{detail}{reference}"))
     return rows
 
 
@@ -266,7 +280,8 @@ def _policy(reading: Reading) -> Rows:
         if asked.answer is not None:
             reason = f": {line(asked.answer.reason)}" if asked.answer.reason else ""
             who = reading.who(asked.answer.actor)
-            rows.append(_row("answered", f"{line(asked.answer.kind)} {token(asked.answer.at)} by {who}{reason}"))
+            word = next((words for kind, words in CLOSURES.items() if kind == asked.answer.kind), line(asked.answer.kind))
+            rows.append(_row("answered", f"{word} {token(asked.answer.at)} by {who}{reason}"))
     if record.permission is not None:
         said = record.permission
         reason = f": {reading.own(str(said['reason']))}" if said.get("reason") else ""

@@ -10,14 +10,16 @@ from typing import Any, Final, cast
 
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import Approval
-from toolwitness.core.states import BEFORE_DISPATCH, State
+from toolwitness.core.states import BEFORE_DISPATCH, TERMINAL, Reconciliation, State
+from toolwitness.core.verdicts import Verdict
+from toolwitness.policy.looks import Look, words_of
 from toolwitness.presentation.amounts import money
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.headlines import effect_words
-from toolwitness.presentation.reading import Reading
+from toolwitness.presentation.reading import Reading, fields
 from toolwitness.presentation.times import token
-from toolwitness.presentation.values import Members, items_of, members, pairs_of, scalar
-from toolwitness.presentation.words import joined
+from toolwitness.presentation.values import Members, items_of, members, pairs_of, scalar, written
+from toolwitness.presentation.words import RECONCILIATIONS, conclusion_words, joined
 
 Fact = dict[str, Any]
 
@@ -61,7 +63,7 @@ def facts(reading: Reading) -> list[Fact]:
         return shown
     if record.state in BEFORE_DISPATCH:
         return _draft(reading)
-    return [*_was_asked(reading), *_point_passed(reading), *_effects(reading)]
+    return [*_was_asked(reading), *_point_passed(reading), *_effects(reading), *_found_out(reading)]
 
 
 # ── before a decision ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -113,7 +115,7 @@ def _binding(asked: Approval, name: str) -> tuple[str, ...]:
 def asked_amount(reading: Reading) -> str:
     """Give the amount that the latest approval request is about, as a person reads it; empty where none is in view."""
     asked = reading.record.approval
-    return scope_of(reading, asked).amount if asked else ""
+    return scope_of(reading, asked).amount or _price(asked) if asked else ""
 
 
 def _to_decide(reading: Reading, asked: Approval) -> list[Fact]:
@@ -127,19 +129,86 @@ def _to_decide(reading: Reading, asked: Approval) -> list[Fact]:
         for name in [*(name for name in TERMS if name in scope.named), *rest]
     ]
     shown += _out_of_view(reading, asked, scope)
+    shown += _as_read(asked)
     if not isinstance(asked.data["scope"], Mapping):
         shown.append(fact("Covers", _covers(reading, asked), [asked.ref]))
     shown.append(fact("What it does", _consequence(reading, asked), [asked.ref]))
     shown += _point_of_no_return(reading)
     eligible = [_eligible(reading, str(name)) for name in items_of(asked.data.get("eligible")) if not str(name).startswith("not:")]
-    shown.append(fact("Who may answer", joined(eligible, "or") or reading.who(asked.data["authority"]), [asked.ref]))
-    return shown
+    several = f"; {asked.needed} different people must agree" if asked.needed > 1 else ""
+    who = joined(eligible, "or") or reading.who(asked.data["authority"])
+    shown.append(fact("Who may answer", f"{who}{several}", [asked.ref]))
+    return [*shown, *_since_last_asked(reading, asked)]
+
+
+# ── what was read for the request, and what has changed ─────────────────────────────────────────────────────────────
+
+
+def _looked(asked: Approval) -> Look:
+    """Give what was read of the target and the price when this was asked."""
+    read = pairs_of(asked.data.get("looked"))
+    price = {name: str(value) for name, value in pairs_of(read.get("price")).items()}
+    whole = "amount" in price and "currency" in price
+    return Look(target=str(read["target"]) if read.get("target") else None, price=price if whole else None)
+
+
+def _price(asked: Approval) -> str:
+    price = _looked(asked).price
+    return money(price["amount"], price["currency"]) if price else ""
+
+
+def _as_read(asked: Approval) -> Iterator[Fact]:
+    """Set out what was read for this request: it is bound to that and to nothing else."""
+    look = _looked(asked)
+    if look.target is not None:
+        yield fact("Target, as read", line(look.target), [asked.ref])
+    if look.price:
+        terms = [f"{line(name)}: {line(value)}" for name, value in look.price.items() if name not in {"amount", "currency"}]
+        yield fact("Price, as read", _price(asked), [asked.ref], size="large")
+        if terms:
+            yield fact("Terms, as read", "; ".join(terms), [asked.ref])
+
+
+def _voided(reading: Reading, asked: Approval) -> tuple[Approval, str] | None:
+    """Give the request before this one and the evidence that voided it; ``None`` where none was."""
+    place = next((number for number, one in enumerate(reading.record.approvals) if one is asked), 0)
+    before = reading.record.approvals[place - 1] if place else None
+    if before is None or before.answer is None or before.answer.kind != "invalidated":
+        return None
+    return before, before.answer.ref
+
+
+def _changed(reading: Reading, asked: Approval) -> list[Mapping[str, str]]:
+    """Give what the evidence that voided the request before says of what had changed: each thing with its old and new text."""
+    voided = _voided(reading, asked)
+    rows = items_of(fields(reading.by_ref.get(voided[1])).get("changed")) if voided else ()
+    found = [pairs_of(row) for row in rows if isinstance(row, Mapping)]
+    return [{name: str(row[name]) for name in _CHANGE} for row in found if all(name in row for name in _CHANGE)]
+
+
+_CHANGE: Final = ("what", "before", "now")
+_ABSENT: Final = "(nothing)"
+
+
+def _since_last_asked(reading: Reading, asked: Approval) -> Iterator[Fact]:
+    """Set old beside new, last of all and so next to the buttons: whoever answered before has answered something else."""
+    voided = _voided(reading, asked)
+    if voided is None:
+        return
+    changes = [f"{line(one['what'])}: {line(one['before'])} → {line(one['now'])}" for one in _changed(reading, asked)]
+    old, new = _asked_inputs(reading, voided[0]), _asked_inputs(reading, asked)
+    for name in dict.fromkeys((*old, *new)):
+        before, now = (scalar(inputs[name], cut_at=_SHORT) if name in inputs else _ABSENT for inputs in (old, new))
+        if written(old.get(name)) != written(new.get(name)) or (name in old) != (name in new):
+            changes.append(f"{line(name)}: {before} → {now}")
+    if changes:
+        yield fact("Changed since it was last asked", "\n".join(changes), [voided[1], asked.ref], size="large")
 
 
 def _covers(reading: Reading, asked: Approval) -> str:
     """Say what the approval is bound to; the list of what is in view is left out where it repeats the lines above."""
-    said = _listed(reading, asked.data["scope"])
-    return said.removesuffix(f"; in view: {', '.join(_binding(asked, 'fields'))}")
+    said = str(asked.data["scope"]).removesuffix(f"; {words_of(_looked(asked), _changed(reading, asked))}")
+    return _listed(reading, said).removesuffix(f"; in view: {', '.join(_binding(asked, 'fields'))}")
 
 
 def _consequence(reading: Reading, asked: Approval) -> str:
@@ -237,6 +306,31 @@ def _point_passed(reading: Reading) -> Iterator[Fact]:
     known = passed.data.get("provider_reference")
     reference = f"; provider reference {line(known)}" if known else ""
     yield fact("Point of no return", f"{line(passed.data['boundary'])}, passed {token(passed.at)}{reference}", [passed.ref])
+
+
+def _found_out(reading: Reading) -> Iterator[Fact]:
+    """Say what somebody found out about what it did, or that nobody knows: a state alone does not say it."""
+    record = reading.record
+    for settled in record.reconciliations:
+        said = settled.data
+        detail = f": {reading.plain(said['detail'])}" if said.get("detail") else ""
+        reference = f"; reference {line(said['reference'])}" if said.get("reference") else ""
+        who = f"recorded {token(settled.at)} by {reading.who(said.get('by'))}"
+        yield fact("What really happened", f"{conclusion_words(said['conclusion'])}{detail}{reference}; {who}", [settled.ref])
+    if record.state in TERMINAL and record.reconciliation is Reconciliation.UNKNOWN:
+        yield fact("What really happened", RECONCILIATIONS[Reconciliation.UNKNOWN], list(record.state_refs))
+    if not record.reconciliations:
+        yield from _asked_in_vain(reading)
+
+
+def _asked_in_vain(reading: Reading) -> Iterator[Fact]:
+    """Say that the tool was asked what happened and that its answer settled nothing."""
+    for recorded in reading.events:
+        said = fields(recorded)
+        if recorded.event.kind == Kind.RECONCILED and recorded.verdict is Verdict.REFUSED and said.get("asked_by"):
+            who, when = reading.who(said["asked_by"]), token(reading.at(recorded))
+            why = f": {reading.plain(said['detail'])}" if said.get("detail") else ""
+            yield fact("The tool was asked", f"{when} by {who}; it does not know{why}", [recorded.event.ref])
 
 
 def _effects(reading: Reading) -> Iterator[Fact]:

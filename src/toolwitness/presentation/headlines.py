@@ -9,7 +9,7 @@ from toolwitness.core.record import Effect
 from toolwitness.core.states import State
 from toolwitness.presentation.amounts import money
 from toolwitness.presentation.foreign import line
-from toolwitness.presentation.reading import Reading
+from toolwitness.presentation.reading import Reading, fields
 from toolwitness.presentation.times import between, span, token
 from toolwitness.presentation.words import FINDINGS, RAIL_ONLY, FindingWords, state_words
 
@@ -56,6 +56,21 @@ def _with_reason(reading: Reading, finding: Finding) -> FindingWords:
     """Add the record's own reason to the consequence."""
     words = FINDINGS[finding.code]
     return words._replace(detail=f"{words.detail} Recorded reason: {_sentence(reading.own(finding.detail))}")
+
+
+_CHANGED: Final = frozenset({"", "target-changed", "price-changed", "inputs-changed"})
+"""Rules by which a request is void because what it was about is not the same any more; any other takes away who may answer."""
+
+
+def _invalidated(reading: Reading, finding: Finding) -> FindingWords:
+    """Say that the question has changed only where it has."""
+    words = _with_reason(reading, finding)
+    rules = [str(fields(reading.by_ref.get(ref)).get("rule") or "") for ref in finding.refs[-1:]]
+    if not rules or rules[0] in _CHANGED:
+        return words
+    return words._replace(
+        headline="The approval that was asked for no longer counts.", detail=words.detail.replace("the old question", "it")
+    )
 
 
 def _sentence(shown: str) -> str:
@@ -154,7 +169,7 @@ _WITH_FACTS: Final = MappingProxyType[Code, Words]({
     Code.CANNOT_BE_STOPPED: _unstoppable,
     Code.UNKNOWN_WORD: _not_understood,
     Code.OUTCOME_UNKNOWN: _with_reason,
-    Code.APPROVAL_INVALIDATED: _with_reason,
+    Code.APPROVAL_INVALIDATED: _invalidated,
     Code.DECISION_REFUSED: _with_reason,
     Code.ACKNOWLEDGEMENT_DOUBTED: _with_reason,
     Code.EVIDENCE_INCOMPLETE: _with_reason,

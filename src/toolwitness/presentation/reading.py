@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, cast
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import Severity
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import EXECUTING, TERMINAL, State
+from toolwitness.core.states import EXECUTING, TERMINAL, ClosureKind, State
 from toolwitness.core.verdicts import Verdict
 from toolwitness.presentation.foreign import line
 from toolwitness.presentation.times import token, tokens_in
@@ -79,6 +79,8 @@ class Reading:
     """JSON Pointers into the inputs whose values no card shows."""
     inverse: str = ""
     """The tool that undoes this one, where policy names a verified one."""
+    provider: str = ""
+    """The tool, where it can be asked here what really happened."""
 
     @cached_property
     def by_ref(self) -> Mapping[str, RecordedEvent]:
@@ -140,6 +142,14 @@ class Reading:
         return None if raw is None else read(raw, ref=ref)
 
     @cached_property
+    def answer_given(self) -> Mapping[str, Any]:
+        """The fields of the act by which a person answered in the tool's place; none where nobody did."""
+        closure = self.record.closure
+        closed = self.by_ref.get(closure.ref) if closure is not None and closure.kind is ClosureKind.ANSWERED_BY_HUMAN else None
+        acts = [self.by_ref[ref] for ref in closed.event.caused_by if ref in self.by_ref] if closed is not None else []
+        return next((fields(act) for act in acts if act.event.kind == Kind.INPUT_SUPPLIED), dict[str, Any]())
+
+    @cached_property
     def held_refs(self) -> frozenset[str]:
         """The references of the events that still wait for an earlier one of their source."""
         return frozenset(event.ref for waiting in self.record.held.values() for event in waiting.values())
@@ -186,14 +196,18 @@ class Reading:
             return self.absent(said)
         return scalar(text.parsed, cut_at=cut_at) if text.is_json else line(text.text, cut_at=cut_at)
 
+    def erased(self, said: object) -> RecordedEvent | None:
+        """Give the event that says that a value was erased; ``None`` where nobody erased it."""
+        ref = value_ref(said)
+        gone = (one for one in self.events if one.event.kind == Kind.VALUE_ERASED and one.verdict is not Verdict.REFUSED)
+        return next((one for one in gone if ref and fields(one).get("value_ref") == ref), None)
+
     def absent(self, said: object) -> str:
         """Say of a value whose bytes are not here what the record knows about it."""
-        ref = value_ref(said)
-        for recorded in self.events:
-            said = fields(recorded)
-            if recorded.event.kind == Kind.VALUE_ERASED and said.get("value_ref") == ref:
-                who, when = self.who(said.get("by")), token(self.at(recorded))
-                return f"erased {when} by {who}: {line(said.get('reason') or 'no reason was given')}"
+        ref, gone = value_ref(said), self.erased(said)
+        if gone is not None:
+            who, when = self.who(fields(gone).get("by")), token(self.at(gone))
+            return f"erased {when} by {who}: {line(fields(gone).get('reason') or 'no reason was given')}"
         return f"not on this card; kept in the record as value {line(ref)}"
 
 

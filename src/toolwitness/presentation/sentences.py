@@ -11,7 +11,7 @@ from toolwitness.presentation.foreign import line
 from toolwitness.presentation.reading import Reading, RecordedEvent, fields, place_words
 from toolwitness.presentation.times import token
 from toolwitness.presentation.values import items_of
-from toolwitness.presentation.words import CLOSURES, collector_words, counted, deadline_words, request_of
+from toolwitness.presentation.words import CLOSURES, collector_words, conclusion_words, counted, deadline_words, request_of
 
 Said = Mapping[str, Any]
 Sentence = Callable[[Reading, Said], str]
@@ -32,6 +32,12 @@ def _given(reading: Reading, said: Said, name: str, before: str = "") -> str:
 
 def _listed(reading: Reading, value: Any) -> str:
     return ", ".join(reading.plain(part) for part in items_of(value)) or "nothing"
+
+
+def _answered(reading: Reading, said: Said) -> str:
+    """Say of an answer in the tool's place that it is one; empty for any other input."""
+    given = reading.answer_given
+    return f"Answer given in the tool's place{_given(reading, said, 'reason', ': ')}" if given and given == said else ""
 
 
 def _plural(value: Any) -> str:
@@ -138,7 +144,8 @@ def _moved(reading: Reading, said: Said) -> str:
 
 
 def _reconciled(reading: Reading, said: Said) -> str:
-    return f"Reconciled by {reading.who(said.get('by'))}: {_given(reading, said, 'conclusion')}{_given(reading, said, 'reference', ', reference ')}"
+    concluded = conclusion_words(said.get("conclusion") or "")
+    return f"Reconciled by {reading.who(said.get('by'))}: {concluded}{_given(reading, said, 'reference', ', reference ')}"
 
 
 # ── people ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -204,7 +211,7 @@ _SENTENCES: Final = MappingProxyType[Kind, Sentence]({
     Kind.RECONCILED: _reconciled,
     Kind.VALUE_ERASED: lambda r, s: f"A value was erased by {r.who(s.get('by'))}: {_given(r, s, 'reason')}",
     Kind.HOLD_RELEASED: lambda r, s: f"Reports that waited are judged now: {_given(r, s, 'reason')}",
-    Kind.INPUT_SUPPLIED: lambda r, s: f"Input supplied: {_plural(s.get('fields'))}{_given(r, s, 'reason', ': ')}",
+    Kind.INPUT_SUPPLIED: lambda r, s: _answered(r, s) or f"Input supplied: {_plural(s.get('fields'))}{_given(r, s, 'reason', ': ')}",
     Kind.INPUTS_EDITED: lambda r, s: f"Inputs edited: {_plural(s.get('fields'))}{_given(r, s, 'reason', ': ')}",
     Kind.GRANTED: _decided("Approved"),
     Kind.DENIED: _decided("Denied"),

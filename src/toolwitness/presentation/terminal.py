@@ -211,6 +211,9 @@ def _controls(card: Document, screen: Screen) -> list[str]:
     buttons = [f"[{shown(control['label'], screen)}]" for control in card["controls"] if control["enabled"]]
     lines = paragraph("  ".join(buttons), screen, bold="  ".join(buttons)) if buttons else []
     for control in card["controls"]:
+        if control["enabled"] and control["why"]:
+            lines += paragraph(f"{shown(control['label'], screen)}: {shown(control['why'], screen)}", screen, ink="quiet")
+    for control in card["controls"]:
         if not control["enabled"]:
             lines += paragraph(f"{shown(control['label'], screen)} is off: {shown(control['why'], screen)}", screen, ink="quiet")
     return ["", *lines] if lines else []
@@ -257,7 +260,7 @@ def _content(disclosure: Document, screen: Screen) -> list[str]:
     if disclosure["kind"] == "rows":
         rows = [(shown(row["term"], screen), shown(row["text"], screen), "") for row in disclosure["rows"]]
         return [*_terms(rows, screen, margin="    "), *note]
-    return [*_quoted(disclosure["text"], screen), *note]
+    return [*(_quoted(disclosure["text"], screen) if disclosure["text"] or not note else []), *note]
 
 
 def _timeline(timeline: Document, screen: Screen) -> list[str]:

@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 from toolwitness.core.findings import Code
 from toolwitness.core.states import ClosureKind, Deadline, Owner, Reconciliation, State
 from toolwitness.policy.consequences import CONSEQUENCES as DEMANDS
+from toolwitness.policy.retry import Conclusion
+from toolwitness.presentation.foreign import line
 
 
 class StateWords(NamedTuple):
@@ -76,6 +78,22 @@ RECONCILIATIONS: Final = MappingProxyType({
     Reconciliation.RECONCILED: "Somebody found out what really happened and recorded it.",
 })  # fmt: skip  # one line a value
 
+CONCLUSIONS: Final = MappingProxyType({
+    Conclusion.NO_EFFECT: "It did not happen",
+    Conclusion.HAPPENED: "It happened",
+    Conclusion.PARTIAL: "Part of it happened",
+    Conclusion.AS_REPORTED: "It happened as reported",
+    Conclusion.REVERSED: "It happened and was undone",
+})  # fmt: skip  # one line a conclusion
+"""What somebody found out about the effects of an attempt, in the order in which it is offered."""
+
+
+def conclusion_words(said: object) -> str:
+    """Say what was concluded; a sentence of whoever concluded it stands as it came."""
+    known = next((words for conclusion, words in CONCLUSIONS.items() if conclusion == said), None)
+    return known or line(said)
+
+
 DEADLINES: Final = MappingProxyType({
     Deadline.INPUT: "The request for input",
     Deadline.APPROVAL: "The request for approval",
@@ -108,7 +126,6 @@ FINDINGS: Final = MappingProxyType({
     Code.LATE_OUTCOME: FindingWords("A result arrived after its end.", "The record keeps its end; what the result stands for must be reconciled."),
     Code.CONFLICTING_OUTCOMES: FindingWords("Two ends are recorded that cannot both be true.", "The first one stands; which one is right must be reconciled."),
     Code.LATE_CLOSURE: FindingWords("An end was recorded too late to count.", "The call had already gone on or ended; that stands."),
-    Code.ACTIVITY_AFTER_END: FindingWords("It was seen at work after its end.", "The record keeps its end; what the call still did must be reconciled."),
     Code.ACTIVITY_AFTER_END: FindingWords("It was seen at work after its end.", "The record keeps its end; it may still run, and what it does must be reconciled."),
     Code.OUTCOME_UNKNOWN: FindingWords("Nobody knows how it ended.", "Contact was lost. It may have finished, failed, or still run."),
     Code.WAITER_GONE: FindingWords("Nobody waits for it any more.", "That proves nothing about the tool: it may still run."),
@@ -176,6 +193,7 @@ ACTIONS: Final = MappingProxyType({
     "resubmit": "Resubmit",
     "request_approval_again": "Ask for approval again",
     "reconcile": "Reconcile",
+    "respond": "Answer in the tool's place",
     "waive_child": "Waive",
 })  # fmt: skip  # one line an action
 PASSIVE: Final = frozenset({"inspect", "copy", "continue", "review"})

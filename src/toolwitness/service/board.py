@@ -19,7 +19,7 @@ from toolwitness.core.task_record import TaskRecord
 from toolwitness.core.verdicts import Actor, Control
 from toolwitness.policy.authorization import Authority
 from toolwitness.policy.consequences import missing_evidence
-from toolwitness.policy.controls import permitted_actions, task_actions
+from toolwitness.policy.controls import further_actions, permitted_actions, task_actions
 from toolwitness.policy.retry import judge_retry
 from toolwitness.policy.tool_policy import ToolPolicy
 from toolwitness.ports import Recorded
@@ -214,9 +214,10 @@ class Board:
         """Draw the card of one invocation, with its place in the task."""
         policy, events = self._policies[name], self._events[name]
         drawn = cards.invocation_card(
-            self.records[name], events=events, now=self._place.now(), controls=self.controls(name, actor),
+            self.records[name], events=events, now=self._place.now(), controls=(*self.controls(name, actor), *self._further(name, actor)),
             values=await self._read_values(events), links=self._labels, viewer=actor.id, blocked=self._blocked.get(name, ()),
             redact=policy.redact, inverse=policy.inverse.tool if policy.inverse else "",
+            provider=self.records[name].tool if self.records[name].tool in self._place.providers else "",
         )  # fmt: skip  # facts in lines
         return drawn | {"depth": self._order.get(name, 0)}
 
@@ -227,6 +228,10 @@ class Board:
             self.records[name], self._policies[name], actor, self._place.now(), latest_attempt=latest.id if latest else name,
             blocked_by=self._blocked.get(name, ()), authority=self._authority,
         )  # fmt: skip  # facts in lines
+
+    def _further(self, name: str, actor: Actor) -> tuple[Control, ...]:
+        """Give the controls beside those that the lifecycle's table names."""
+        return further_actions(self.records[name], self._policies[name], actor, self._place.now(), authority=self._authority)
 
     async def _read_values(self, events: Sequence[Recorded]) -> dict[str, bytes]:
         """Give the values that a card about these events reads; small ones are kept."""

@@ -36,7 +36,7 @@ from toolwitness.core.record import InvocationRecord, Outcome
 from toolwitness.core.states import EXECUTING, Reconciliation, State, TaskId
 from toolwitness.core.task import TaskRecord
 from toolwitness.core.verdicts import Actor
-from toolwitness.policy.controls import PASSIVE, judge_action, permitted_actions, task_actions
+from toolwitness.policy.controls import PASSIVE, further_actions, judge_action, permitted_actions, task_actions
 from toolwitness.policy.tool_policy import CancelSupport, ToolPolicy
 
 
@@ -392,3 +392,43 @@ def test_what_a_client_answers_for_a_person_counts_only_where_the_question_was_s
 
     assert judged(waiting(), "withdraw", actor=answering).rule == "presented"
     assert judged(waiting(rendered=[{"ref": "ev_9"}]), "withdraw", actor=answering).allowed
+
+
+# ── an answer in the tool's place ───────────────────────────────────────────────────────────────────────────────────
+
+
+def answering(made: InvocationRecord, actor: Actor | None = ANN) -> list[tuple[bool, str, dict[str, Any]]]:
+    return [(c.enabled, c.reason, dict(c.binding)) for c in further_actions(made, POLICY, actor, NOW) if c.action == "respond"]
+
+
+def test_who_may_deny_may_answer_in_the_tools_place_and_the_click_is_bound_to_the_same_request() -> None:
+    [(on, reason, binding)] = answering(waiting())
+    [denying] = [c for c in permitted_actions(waiting(), POLICY, ANN, NOW) if c.action == "deny"]
+    assert (on, reason, binding) == (True, "", dict(denying.binding))
+    eve = Actor(id="eve")
+    [(off, why_not, _)] = answering(waiting(), eve)
+    [refused] = [c for c in permitted_actions(waiting(), POLICY, eve, NOW) if c.action == "deny"]
+    assert (off, why_not) == (False, refused.reason)
+
+
+def test_where_nobody_was_asked_only_who_may_dismiss_it_is_offered_an_answer() -> None:
+    made = record()
+    made.proposal = {**made.proposal, "policy_version": "1"}
+    assert [on for on, _, _ in answering(made)] == [True]
+    assert answering(made, None) == []
+
+
+@pytest.mark.parametrize("made", [running(), succeeded(), failed(), record(State.QUEUED, claim=CLAIM), record(None)])
+def test_what_has_been_dispatched_or_is_over_answers_itself(made: InvocationRecord) -> None:
+    made.proposal = {**made.proposal, "policy_version": "1"}
+    assert answering(made) == []
+
+
+def test_a_call_that_no_policy_of_ours_was_asked_about_is_not_ours_to_answer() -> None:
+    made = record()
+    made.proposal = {name: value for name, value in made.proposal.items() if name != "policy_version"}
+    assert answering(made) == []
+
+
+def test_an_answer_is_no_word_of_the_lifecycles_table() -> None:
+    assert all("respond" not in offered(made) for made in every_record())

@@ -70,7 +70,9 @@ def test_inputs_that_are_gone_are_not_passed_over() -> None:
     scene.says("value.erased", 2, value_ref=ref, by="ann", reason="asked to forget")
     card = scene.card(viewer="ann")
     assert facts_of(card)["Inputs"] == "erased ⟦2026-11-30T12:00:02.000Z⟧ by you: asked to forget"
-    assert disclosure(card, "inputs")["text"] == "The bytes are erased 2026-11-30T12:00:02.000Z by you: asked to forget."
+    gone = disclosure(card, "inputs")
+    assert gone["title"] == "Inputs and where they came from: erased"
+    assert (gone["text"], gone["note"]) == ("", "Erased ⟦2026-11-30T12:00:02.000Z⟧ by you: asked to forget.")
 
 
 def test_who_may_answer_falls_back_to_the_authority() -> None:
@@ -177,7 +179,13 @@ def test_a_route_is_chosen_among_those_that_are_declared() -> None:
 
 def test_reconciling_asks_what_really_happened() -> None:
     conclusion = control_of("reconcile")["fields"][0]
-    assert conclusion["options"][0] == {"value": "no-effect", "label": "Nothing happened"}
+    assert conclusion["options"][0] == {"value": "no-effect", "label": "It did not happen"}
+    assert "as-reported" not in [option["value"] for option in conclusion["options"]], "nothing was reported that could have happened"
+    scene = Scene()
+    scene.proposed(0)
+    scene.started(1)
+    scene.says("effect.observed", 2, effect="mail sent")
+    assert "as-reported" in [option["value"] for option in control_of("reconcile", scene=scene)["fields"][0]["options"]]
 
 
 def test_missing_inputs_are_asked_for_one_by_one() -> None:

@@ -95,7 +95,7 @@ def test_a_result_whose_bytes_are_gone_says_so() -> None:
     result = scene.value("1")
     scene.says("execution.succeeded", 2, completed_at=at(2), result=result)
     del scene.values[result["ref"]]
-    assert disclosure(scene.card(), "result")["note"] == f"The bytes are not on this card; kept in the record as value {result['ref']}."
+    assert disclosure(scene.card(), "result")["note"] == f"Not on this card; kept in the record as value {result['ref']}."
 
 
 def test_a_plain_result_is_shown_as_it_is() -> None:
@@ -203,7 +203,8 @@ def test_reconciled_effects_say_what_was_found_by_whom() -> None:
     scene.says("effects.reconciled", 5, conclusion="reversed", by="ann")
     card = scene.card()
     assert [text for term, text in rows(card, "effects") if term == "reconciled"] == [
-        "no-effect ⟦2026-11-30T12:00:04.000Z⟧ by ann: looked it up, reference r-1", "reversed ⟦2026-11-30T12:00:05.000Z⟧ by ann",
+        "It did not happen, recorded ⟦2026-11-30T12:00:04.000Z⟧ by ann: looked it up, reference r-1",
+        "It happened and was undone, recorded ⟦2026-11-30T12:00:05.000Z⟧ by ann",
     ]  # fmt: skip  # one list
     assert card["findings"] == []
 

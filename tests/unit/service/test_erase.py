@@ -48,7 +48,7 @@ async def test_the_record_says_who_erased_what_when_and_why_and_the_card_says_so
         receipt = await stage.desk.erase(ref, by=PRIVACY, reason="the guest asked us to")
         assert [dict(r.event.data) for r in receipt.recorded] == [{"value_ref": ref, "by": "pia", "reason": "the guest asked us to"}]
         said = str(await views.card(stage.desk.place, one, ANN))
-        assert "erased 2" in said
+        assert "Erased ⟦2" in said
         assert "by pia: the guest asked us to" in said
         assert "412.50-and-more" not in said.replace("paid 412.50-and-more", "")
         assert "values" not in (await views.document(stage.desk.place, one, ANN))["inputs"]

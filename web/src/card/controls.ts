@@ -27,7 +27,7 @@ function button(asking: Asking, control: Control, index: number): TemplateResult
   const asked = asking.isAsked(control);
   const off = !control.enabled || asked;
   const hasForm = (control.fields?.length ?? 0) > 0;
-  const why = !control.enabled ? `why-${groupOf(control)}` : asked ? "asked" : nothing;
+  const why = asked && control.enabled ? "asked" : hasReason(control) ? `why-${groupOf(control)}` : nothing;
   return html`<button type="button" part="control control-${control.action}" class=${control.style === "go" ? "go" : "plain"}
     id="control-${index}" data-action=${control.action} dir="auto"
     aria-disabled=${off ? "true" : nothing} aria-busy=${asked ? "true" : nothing} aria-describedby=${why}
@@ -44,11 +44,14 @@ function requested(asking: Asking, controls: readonly Control[]): TemplateResult
 
 const groupOf = (control: Control): string => encodeURIComponent(control.why ?? "none").replace(/%/g, "_");
 
-/** Gives the reason of each control that is off, once for all that share it. */
+/** Tells whether something is to be said beside a control: why it is off, or what to know before it is pressed. */
+const hasReason = (control: Control): boolean => !control.enabled || Boolean(control.why);
+
+/** Gives the reason of each control that is off, and what to know of one that is on, once for all that share it. */
 function reasons(controls: readonly Control[], place: "beside" | "below"): Drawn {
   const groups = new Map<string, Control[]>();
   for (const control of controls) {
-    if (!control.enabled) groups.set(groupOf(control), [...(groups.get(groupOf(control)) ?? []), control]);
+    if (hasReason(control)) groups.set(groupOf(control), [...(groups.get(groupOf(control)) ?? []), control]);
   }
   if (groups.size === 0) return nothing;
   return html`<ul class="whys ${place}">${[...groups].map(([group, members]) => html`<li id="why-${group}" part="why">

@@ -25,9 +25,12 @@ export function disclosureView(disclosure: Disclosure, reading: Reading): Templa
   const toggled = (event: Event) => reading.toggle(id, (event.target as HTMLDetailsElement).open ? "open" : "shut");
   return html`<details part="disclosure" data-disclosure=${id} ?open=${reading.opened.has(id)} @toggle=${toggled}>
     <summary><span dir="auto">${title}</span></summary>
-    ${reading.opened.has(id) ? html`<div class="opened">${head(disclosure, reading)}${content(disclosure, reading)}${note(disclosure)}</div>` : nothing}
+    ${reading.opened.has(id) ? html`<div class="opened">${absent(disclosure) ? nothing : html`${head(disclosure, reading)}${content(disclosure, reading)}`}${note(disclosure)}</div>` : nothing}
   </details>`;
 }
+
+/** Tells whether nothing of the value is here: then the note says where it is or who erased it, and there is nothing to copy. */
+const absent = ({ kind, text, note: said }: Disclosure): boolean => kind !== "rows" && kind !== "list" && text === "" && Boolean(said);
 
 function content(disclosure: Disclosure, reading: Reading): TemplateResult | typeof nothing {
   if (disclosure.kind === "rows") return rows(disclosure.rows ?? []);
