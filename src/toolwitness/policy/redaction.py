@@ -30,6 +30,8 @@ _SHORTEST: Final = 3
 _SHORT: Final = 6
 """A secret shorter than this is looked for as a whole word only."""
 _DEEPEST: Final = 200
+_SHOWN: Final = 40
+"""How much of a secret's name is said."""
 _MARKS: Final = f'{{"{MARKER}":'
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
 _DECODER: Final = JSONDecoder(strict=False)
@@ -69,11 +71,15 @@ def is_marker(value: object) -> bool:
 def redact(raw: bytes, rules: Rules) -> Redaction | None:
     """Give the copy of a value that may be shown; ``None`` where nothing in it is secret, so that the value itself may be."""
     named = rules.names == "yes" and may_be_named(raw)
-    if not rules.pointers and not named and not _may_repeat(raw, rules.known):
+    by_name_alone = not rules.pointers and not _may_repeat(raw, rules.known)
+    if by_name_alone and not named:
         return None
     text = _decoded(raw)
     try:
-        json.loads(text.removeprefix("\ufeff"))
+        glance = _Glance()
+        glance.over(text.removeprefix("\ufeff"))
+        if by_name_alone and glance.is_plain(rules):
+            return None
         found = _Reading(text, rules)
         found.read()
     except (ValueError, RecursionError):
@@ -109,6 +115,62 @@ def scrub_text(text: str, known: Sequence[str]) -> str:
 def markers_in(value: Any) -> list[str]:
     """Name, as JSON Pointers, the places of a JSON value that hold no value and only say that one is redacted."""
     return [pointer(path) for path, node in walk(value) if is_marker(node)]
+
+
+# ── a glance ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(slots=True)
+class _Glance:
+    """What is seen of a JSON text while it is parsed, which is many times quicker than to read where in it everything stands."""
+
+    names_secret: bool = False
+    """A member of a secret name has a value that can be one."""
+    _level: list[Any] = field(default_factory=list[Any])
+
+    def over(self, text: str) -> None:
+        """Parse the text.
+
+        Raises:
+            ValueError: it is not JSON.
+        """
+        self._level = [json.loads(text, object_pairs_hook=self._members)]
+
+    def is_plain(self, rules: Rules) -> bool:
+        """Tell whether nothing in it is secret by its name, also inside texts that are JSON themselves; never wrong where it says yes."""
+        if self.names_secret:
+            return False
+        level = self._level
+        for _ in range(_DEEPEST + 1):
+            below: list[Any] = []
+            for node in level:
+                if type(node) is list:
+                    below += cast("list[Any]", node)
+                elif type(node) is str and node.startswith(("{", "[")) and self._hides_some(node, rules):
+                    return False
+            if not below:
+                return True
+            level = below
+        return False
+
+    def _hides_some(self, text: str, rules: Rules) -> bool:
+        return redact(text.encode("utf-8", "surrogatepass"), Rules(names=rules.names, known=rules.known)) is not None
+
+    def _members(self, members: list[tuple[str, Any]]) -> list[Any]:
+        """Look at the names of one object, of those that are there twice at both, and give its values."""
+        for name, value in members:
+            if is_secret_name(name) and _can_be_secret(name, value):
+                self.names_secret = True
+        return [value for _, value in members]
+
+
+def _can_be_secret(name: str, value: Any) -> bool:
+    """Tell the same of a parsed value as ``_Reading`` tells of a written one."""
+    if value is None or isinstance(value, bool):
+        return False
+    if isinstance(value, str | list):
+        return bool(cast("str | list[Any]", value))
+    return not name[:_SHOWN].lower().endswith("s")
 
 
 # ── reading ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -177,7 +239,7 @@ class _Reading:
             key, end = _DECODER.raw_decode(self.text, at)
             if self._known is not None and self._known.search(key):
                 self._replace(at, end, json.dumps(self._known.sub(IN_TEXT, key)), path, REPEATED)
-            by = f"named {key[:40]}" if self.rules.names == "yes" and is_secret_name(key) else ""
+            by = f"named {key[:_SHOWN]}" if self.rules.names == "yes" and is_secret_name(key) else ""
             start = self._skip(self._skip(end) + 1)
             at = self._next(self._value(start, (*path, key), _below(pointers, key), by))
         return at + 1
@@ -235,6 +297,8 @@ class _Reading:
         self.hidden.append(Hidden(at=at, by=by))
 
     def _skip(self, at: int) -> int:
+        if self.text[at : at + 1] > " ":
+            return at
         blank = _BLANK.match(self.text, at)
         return at if blank is None else blank.end()
 
@@ -244,7 +308,7 @@ class _Reading:
 
 
 def _below(pointers: Sequence[Steps], step: str) -> list[Steps]:
-    return [rest[1:] for rest in pointers if rest and rest[0] in {"*", step}]
+    return [rest[1:] for rest in pointers if rest and rest[0] in {"*", step}] if pointers else []
 
 
 def _unescaped(step: str) -> str:

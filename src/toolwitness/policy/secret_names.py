@@ -24,8 +24,10 @@ PLAIN_NAMES: Final = (
 _HINTS: Final = (
     b"pass", b"pwd", b"secret", b"token", b"key", b"authorization", b"cookie", b"credential", b"bearer", b"jwt", b"otp", b"card", b"number",
     b"pin", b"cvv", b"cvc", b"iban", b"ssn", b"string", b"code", b"\\u",
+    b"\xe2\x84\xaa",
 )  # fmt: skip  # hints in lines
-"""In lower case, one of these is in whatever holds a secret name: written plainly, or with an escape that could spell one."""
+"""In lower case, one of these is in whatever holds a secret name: written plainly, or with an escape that could spell one, or with
+the sign of Kelvin, whose lower case is the letter k."""
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BREAK: Final = re.compile(r"[^a-z0-9]+")
 _LONGEST: Final = 200

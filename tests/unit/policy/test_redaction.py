@@ -1,7 +1,7 @@
 """Which parts of a value are secret, and what the copy that may be shown looks like."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -51,6 +51,38 @@ def test_no_secret_name_is_passed_over_at_first_sight(name: str) -> None:
     assert [one for one in spelled if not is_secret_name(one)] == []
     assert [one for one in spelled if not may_be_named(json.dumps({one: "x"}).encode())] == []
     assert may_be_named("".join(f"\\u{ord(letter):04X}" for letter in name).encode())
+
+
+def test_a_name_that_is_spelt_with_the_sign_of_kelvin_is_found() -> None:
+    assert shown('{"to\u212aen":"hunter22"}') == '{"to\u212aen":' + mark("named to\u212aen") + "}"
+
+
+_DEEP: Final = "[" * 200 + "{}" + "]" * 200
+_WORDS = st.sampled_from([
+    "code", "zip_code", "token", "tokens", "password", "next_page_token", "note", "", "{", "[]", '{"pin": 1}', '{"pin code": 1}',
+    "{'password': 'x'}", '["the token"]', '{"token": null}', '[{"a": "{\\"jwt\\": \\"abc\\"}"}]', "a code", "\ud800 code",
+    "x" * 45 + " tokens", _DEEP, _DEEP.replace("{}", '{"code": 1}'), _DEEP.replace("{}", '[{"code": []}]'),
+])  # fmt: skip  # words in lines
+_VALUES = st.recursive(
+    _WORDS | st.none() | st.booleans() | st.integers(-9, 9) | st.just(float("nan")),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_WORDS, inner, max_size=3),
+    max_leaves=12,
+)
+_TEXTS = st.one_of(_VALUES.map(str), _VALUES.map(json.dumps), _VALUES.map(lambda value: json.dumps(value, ensure_ascii=False, indent=1)))
+_RAWS = _TEXTS | _TEXTS.map(lambda text: f'{{"code": {text}, "code": 1, "token": {text}, "token": ""}}')
+
+
+def sees_nothing(*_: Any) -> bool:
+    return False
+
+
+@given(_RAWS, st.sampled_from([(), ("hunter22",)]))
+def test_what_a_glance_calls_plain_is_what_the_whole_reading_calls_plain(text: str, known: tuple[str, ...]) -> None:
+    raw, rules = text.encode("utf-8", "surrogatepass"), Rules(known=known)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("toolwitness.policy.redaction._Glance.is_plain", sees_nothing)
+        read = redact(raw, rules)
+    assert redact(raw, rules) == read
 
 
 def test_everything_else_stays_as_it_was_written() -> None:
