@@ -21,7 +21,7 @@ from toolwitness.core.states import TERMINAL, ClosureKind, Owner, State, Termina
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.ports import Draft
 from toolwitness.reading.pen import stable
-from toolwitness.runtime.recovery import is_gone, is_here
+from toolwitness.runtime.recovery import holder_of, is_gone, is_here
 from toolwitness.service.claim import claim
 from toolwitness.service.looking import look_at
 from toolwitness.service.propose import Proposal, governed_by, open_task, proposal_draft
@@ -329,8 +329,7 @@ class DeskSide:
             while True:
                 self._news.clear()
                 record = (await read(self.place, invocation_id)).record
-                claimed = str(record.claim.data.get("worker") or "") if record.claim is not None else ""
-                held_by = record.lease.rpartition("/")[0] or claimed
+                held_by = holder_of(record)
                 if record.state in TERMINAL or Code.OUTCOME_UNKNOWN in record.findings or not is_here(held_by):
                     return record
                 if why := is_gone(held_by):

@@ -20,6 +20,8 @@ from toolwitness.core.states import TERMINAL, Owner, State
 from toolwitness.ports import Draft, Recorded
 from toolwitness.service.workplace import Situation, Workplace, carry_out, read
 
+_LONGEST_NUMBER: Final = 32
+"""Digits; what a stranger's lease calls a process may be anything, and is then none."""
 _open_here: Final[set[str]] = set()
 """The desks of this process that are running."""
 
@@ -70,8 +72,13 @@ def is_gone(worker: str) -> str:
 
 def is_here(worker: str) -> bool:
     """Tell whether ``worker`` names a process of this machine, of which something can be known from here."""
+    return _names_worker(worker) and worker.rsplit(":", 2)[0] == socket.gethostname()
+
+
+def _names_worker(worker: str) -> bool:
+    """Tell whether a text is a name as ``name_of_process`` makes it."""
     parts = worker.rsplit(":", 2)
-    return len(parts) == 3 and parts[0] == socket.gethostname() and parts[1].isdigit()
+    return len(parts) == 3 and parts[1].isdecimal() and len(parts[1]) <= _LONGEST_NUMBER
 
 
 Gone = Callable[[str], str]
@@ -79,7 +86,10 @@ Gone = Callable[[str], str]
 
 
 async def record_lost(place: Workplace, *, source: str, gone: Gone = is_gone) -> list[Recorded]:
-    """Record every claimed or executing call as lost whose process is gone; once across processes."""
+    """Record every call as lost that was claimed, or seen to start, by a process that is gone; once across processes.
+
+    Also one without a permit, which no policy of ours governs: a recorder saw it start, and nobody will see it end.
+    """
     found: list[Recorded] = []
     for row in await place.ledger.states(states=[state for state in State if state not in TERMINAL]):
         if _why_lost((await read(place, row.invocation_id)).record, gone):
@@ -89,18 +99,37 @@ async def record_lost(place: Workplace, *, source: str, gone: Gone = is_gone) ->
 
 def _why_lost(record: InvocationRecord, gone: Gone) -> str:
     """Say why nobody will ever say how this call ended; empty where somebody may, or where that is known already."""
-    if record.claim is None or record.state in TERMINAL or Code.OUTCOME_UNKNOWN in record.findings or record.reconciliations:
+    held = record.claim is not None or bool(record.starts)
+    if not held or record.state in TERMINAL or Code.OUTCOME_UNKNOWN in record.findings or record.reconciliations:
         return ""
-    return gone(str(record.claim.data.get("worker") or ""))
+    return "" if _stopped_to_ask(record) else gone(holder_of(record))
+
+
+def _stopped_to_ask(record: InvocationRecord) -> bool:
+    """Tell whether the body stopped to ask: nothing runs until it goes on, in any process, and then under the lease that it had."""
+    asked = any(part.get("outcome") == "paused" for part in record.parts)
+    return asked and (record.state is State.PARTIALLY_COMPLETE or len(record.starts) == 1)
+
+
+def holder_of(record: InvocationRecord) -> str:
+    """Name the worker that was last seen to hold a call: by its lease where that names one, else by the claim; empty where nothing does.
+
+    A call that stopped to ask may go on in another process than the one that claimed it.
+    """
+    leased = record.lease.rpartition("/")[0]
+    if _names_worker(leased):
+        return leased
+    return str(record.claim.data.get("worker") or "") if record.claim is not None else ""
 
 
 def _lost(place: Workplace, situation: Situation, source: str, gone: Gone = is_gone) -> Sequence[Draft]:
     record, reason = situation.record, _why_lost(situation.record, gone)
-    if not reason or record.claim is None:
+    if not reason:
         return []
+    cause = record.claim.ref if record.claim is not None else record.starts[-1]
     facts = {"reason": reason, **({"lease": record.lease} if record.lease else {})}
     event = Event(
         kind=Kind.LOST, source=source, id=place.ids.new("evt"), task_id=record.task_id, invocation_id=record.id, owner=Owner.RUNTIME,
-        attempt=record.attempt, tenant=record.tenant, time=place.stamp(), data=facts, caused_by=(record.claim.ref,),
+        attempt=record.attempt, tenant=record.tenant, time=place.stamp(), data=facts, caused_by=(cause,),
     )  # fmt: skip  # facts in lines
     return [Draft(event=event)]

@@ -14,6 +14,7 @@ from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.findings import Code
 from toolwitness.core.states import Owner
 from toolwitness.ports import Draft
+from toolwitness.recording.desk_side import DeskSide, Rule
 from toolwitness.runtime import recovery
 from toolwitness.service.claim import claim
 from toolwitness.service.propose import Proposal, propose
@@ -34,7 +35,8 @@ def a_dead_process() -> int:
 @pytest.mark.parametrize(
     "worker",
     [
-        "", "no worker", f"{HERE}:x:y", f"elsewhere:{a_dead_process()}:1", f"{HERE}:1:", f"{HERE}:{os.getppid()}:-abc",
+        "", "no worker", f"{HERE}:x:y", f"{HERE}:²:y", f"{HERE}:{'9' * 5000}:y",
+        f"elsewhere:{a_dead_process()}:1", f"{HERE}:1:", f"{HERE}:{os.getppid()}:-abc",
     ],
 )  # fmt: skip  # names in lines
 def test_of_what_cannot_be_known_nothing_is_said(worker: str):
@@ -132,6 +134,60 @@ async def test_a_call_that_a_living_process_or_another_machine_holds_is_left_alo
                 await held_by(desk, task.id, worker)
                 situation = await read(desk.place, (await desk.ledger.states())[-1].invocation_id)
                 assert recovery._lost(desk.place, situation, "recovery") == []
+            assert await recovery.record_lost(desk.place, source="recovery") == []
+
+
+async def seen_by_a_recorder(desk: tw.Desk, task_id: str, worker: str) -> str:
+    """Make a call that no policy governs and that a recorder of some process has seen start."""
+    side = DeskSide(desk, "some-framework")
+    one = await side.propose(task_id, "call_1", "look", b"{}", run_id="r", rule=Rule.OBSERVED)
+    facts = {"attempt": 1, "executor": "thread", "lease": f"{worker}/{one[-8:]}", "worker": worker}
+    await side.tell(one, Kind.STARTED, facts)
+    return one
+
+
+async def test_a_call_without_a_permit_that_a_dead_process_was_seen_to_run_is_lost_too_and_says_so_once():
+    async with a_desk() as desk, desk.task("Look") as task:
+        one = await seen_by_a_recorder(desk, task.id, f"{HERE}:{a_dead_process()}:1-x")
+        found = await asyncio.gather(*(recovery.record_lost(desk.place, source=f"recovery-{n}") for n in range(4)))
+        record = await desk.record(one)
+        assert [len(f) for f in found if f] == [1]
+        assert (record.claim, record.state, Code.OUTCOME_UNKNOWN in record.findings) == (None, tw.State.RUNNING, True)
+        assert await desk.verify() == []
+
+
+async def test_a_call_without_a_permit_is_left_alone_where_its_process_lives_or_nothing_is_known_of_it():
+    async with a_desk() as desk, desk.task("Look") as task:
+        alive = f"{HERE}:{os.getppid()}:{recovery._started(os.getppid())}-x"
+        for worker in (alive, f"elsewhere:{a_dead_process()}:1-x", desk.host, f"{a_dead_process()}", "celery@elsewhere"):
+            await seen_by_a_recorder(desk, task.id, worker)
+        assert await recovery.record_lost(desk.place, source="recovery") == []
+
+
+@pytest.mark.parametrize("goes_on", ["no", "yes"])
+async def test_a_body_that_stopped_to_ask_is_not_lost_with_the_process_that_asked(goes_on: str):
+    """Nothing runs while it waits; and when it goes on, in another process, it does so under the lease that it had."""
+    async with a_desk() as desk, desk.task("Look") as task:
+        worker = f"{HERE}:{a_dead_process()}:1-x"
+        one = await seen_by_a_recorder(desk, task.id, worker)
+        side = DeskSide(desk, "some-framework")
+        await side.tell(one, Kind.PART_COMPLETED, {"part": "until it asked", "open": ["approval"], "outcome": "paused"})
+        if goes_on == "yes":
+            await side.tell(one, Kind.HEARTBEAT, {"attempt": 1, "lease": f"{worker}/{one[-8:]}"})
+        assert (await desk.record(one)).state is (tw.State.RUNNING if goes_on == "yes" else tw.State.PARTIALLY_COMPLETE)
+        assert await recovery.record_lost(desk.place, source="recovery") == []
+
+
+async def test_a_call_that_goes_on_elsewhere_is_not_lost_with_the_process_that_claimed_it():
+    async with a_desk() as desk:
+
+        @desk.tool(**READS)
+        async def look() -> None: ...
+
+        async with desk.task("Look") as task:
+            one = await held_by(desk, task.id, f"{HERE}:{a_dead_process()}:1-x", starts="no")
+            facts = {"attempt": 1, "executor": "task", "lease": f"{desk.host}/{one[-8:]}", "worker": desk.host}
+            await DeskSide(desk, "some-framework").tell(one, Kind.STARTED, facts)
             assert await recovery.record_lost(desk.place, source="recovery") == []
 
 
