@@ -20,6 +20,7 @@ FRAMEWORKS: Final = (
     "openai_api",
     "anthropic_api",
     "celery",
+    "spring_ai",
 )
 """Every framework that there is an adapter for."""
 

@@ -28,6 +28,7 @@ FORMATS: Final[Mapping[str, str]] = {
     "pydantic-ai": "toolwitness.adapters.pydantic_ai:Reader",
     "pydantic-ai-recorder": "toolwitness.adapters.pydantic_ai:HookReader",
     "celery": "toolwitness.adapters.celery:Reader",
+    "spring-ai": "toolwitness.adapters.spring_ai:Reader",
     "mcp": "toolwitness.adapters.mcp:Reader",
     "a2a": "toolwitness.adapters.a2a:Reader",
 }
