@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, cast
 
 from toolwitness.core.record import InvocationRecord
-from toolwitness.core.states import TERMINAL, Deadline
+from toolwitness.core.states import TERMINAL, Deadline, State
 from toolwitness.core.times import parse_rfc3339
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.policy.authorization import Authority
@@ -113,6 +113,15 @@ def _unblocked(case: _Case) -> str:
     return f"it waits for {', '.join(case.blocked_by)}" if case.blocked_by else ""
 
 
+def _not_done_already(case: _Case) -> str:
+    """A success is known for what it is: nothing about it waits for reconciliation, and the decision that it used up is spent."""
+    earlier = case.earlier
+    if earlier is None or earlier.state is not State.SUCCEEDED or earlier.needs_reconciliation or earlier.reconciliations:
+        return ""
+    again = "to do it once more is a call of its own, which needs a decision of its own"
+    return f"{earlier.id} has succeeded, and this would repeat it: {again}" if objection_to_repeat(earlier, case.policy) else ""
+
+
 def _safe_to_repeat(case: _Case) -> str:
     """Ask again, at the last moment, what a retry was asked before: by now the first attempt may have turned out otherwise."""
     if case.earlier is None:
@@ -200,6 +209,7 @@ _RULES: Final[tuple[Rule[_Case], ...]] = (
     Rule("already-claimed", _unclaimed),
     Rule("already-started", _not_started),
     Rule("blocked", _unblocked),
+    Rule("earlier-succeeded", _not_done_already),
     Rule("earlier-outcome-unknown", _safe_to_repeat),
     Rule("inputs-unresolved", _inputs_settled),
     Rule("approval-of-another", _own_approval),

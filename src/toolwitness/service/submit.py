@@ -112,7 +112,7 @@ def next_step(
     earlier = attempt_before(record, situation.view.shared)
     cover = standing.cover_for(situation)
     verdict = judge_dispatch(record, situation.policy, situation.now, earlier=earlier, cover=cover)
-    if verdict.rule == _NOT_SAFE_TO_REPEAT:
+    if verdict.rule in _NOT_SAFE_TO_REPEAT:
         return [*drafts, *_refused(place, situation, verdict)]
     money = judge_money(place, situation, raw_inputs, standing)
     if never(money):
@@ -149,8 +149,8 @@ def problems_of(place: Workplace, tool: str, raw: bytes) -> list[InputProblem] |
     return list(checker(raw)) if checker else None
 
 
-_NOT_SAFE_TO_REPEAT: Final = "earlier-outcome-unknown"
-"""The rule that refuses before anybody is asked: an approval cannot make it safe to do twice what may have been done once."""
+_NOT_SAFE_TO_REPEAT: Final = frozenset({"earlier-succeeded", "earlier-outcome-unknown"})
+"""Rules that refuse before anybody is asked: an approval cannot make it safe to do twice what may have been done once."""
 
 
 def _refused(place: Workplace, situation: Situation, verdict: PolicyVerdict) -> list[Draft]:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.unit.policy.worlds import CLAIM, DIGEST, NOW, PERMISSION, POLICY, READER, REF, answered, asked, at, granted, record, waiting
-from toolwitness.core.record import Approval, InvocationRecord
+from toolwitness.core.findings import Code
+from toolwitness.core.record import Approval, InvocationRecord, Outcome
 from toolwitness.core.states import Consequence, Reconciliation, State
 from toolwitness.policy.dispatch import judge_claim, judge_dispatch
 from toolwitness.policy.grants import Cover
@@ -85,9 +86,11 @@ def test_every_rule_has_a_case() -> None:
 
 
 FIRST = record(State.FAILED, id="inv_0", starts=[REF], reconciliation=Reconciliation.REQUIRED)
+DONE = record(State.SUCCEEDED, id="inv_0", starts=[REF], reconciliation=Reconciliation.AS_REPORTED)
 CIRCUMSTANCES: list[tuple[str, dict[str, Any]]] = [
     ("blocked", {"blocked_by": ["inv_7"]}),
     ("earlier-outcome-unknown", {"earlier": FIRST}),
+    ("earlier-succeeded", {"earlier": DONE}),
     ("standing-grant", {"cover": Cover("grt_1", 1, "grant grt_1", "the grant was taken back")}),
     ("approval-of-another", {"approval_id": "apr_of_another"}),
 ]
@@ -105,6 +108,25 @@ def test_a_repetition_goes_on_once_it_is_on_record_that_nothing_was_done() -> No
 
     assert judge_dispatch(granted(), POLICY, NOW, earlier=settled).allowed
     assert judge_dispatch(granted(), POLICY, NOW, approval_id="apr_1").allowed
+
+
+def test_what_has_succeeded_is_not_said_to_be_unknown() -> None:
+    """Nobody has to reconcile it: to do it again is another call."""
+    verdict = judge_dispatch(granted(), POLICY, NOW, earlier=DONE)
+
+    assert verdict.reason == (
+        "inv_0 has succeeded, and this would repeat it: to do it once more is a call of its own, which needs a decision of its own"
+    )
+    assert judge_claim(granted(permission=PERMISSION), POLICY, NOW, earlier=DONE).rule == "earlier-succeeded"
+
+
+def test_a_success_that_is_in_doubt_or_was_reconciled_is_judged_by_what_is_known_of_it() -> None:
+    doubted = record(State.SUCCEEDED, id="inv_0", starts=[REF, REF], reconciliation=Reconciliation.REQUIRED)
+    doubted.raise_finding(Code.DUPLICATE_START, "the same attempt was seen to start again", REF)
+    undone = replace(DONE, reconciliation=Reconciliation.RECONCILED, reconciliations=[Outcome({"conclusion": "reversed"}, REF, at(0))])
+
+    assert judge_dispatch(granted(), POLICY, NOW, earlier=doubted).rule == "earlier-outcome-unknown"
+    assert judge_dispatch(granted(), POLICY, NOW, earlier=undone).allowed
 
 
 def test_the_permit_of_a_repetition_is_not_claimed_while_the_first_outcome_is_unknown() -> None:

@@ -112,7 +112,7 @@ REFUSED: Final = _table(
         same-purpose-outcome-unknown outcome-unknown reconcile-first reconciliation-required previous-outcome-unknown
         first-outcome-unknown
     """),
-    ("already-claimed already-started one-dispatch terminal", """
+    ("already-claimed already-started one-dispatch terminal earlier-succeeded", """
         already-succeeded already-used approval-already-used already-dispatched already-running already-started
         already-claimed already-executed duplicate-dispatch duplicate second-dispatch already-queued already-accepted
         once-only decision-already-used
