@@ -240,7 +240,9 @@ CAPABILITIES: Final = {
         approval_asked=partly("without a scope, a deadline or approvers"),
         who_decided=partly("only where a handler answered inside the run"),
         queued=no("nothing in the stream is an acceptance"),
-        started=no("the call event comes before approvals and before the first of a batch runs"),
+        started=partly(
+            "a second run's, by its own end, and where a tool's time limit passed; the call event comes before approvals and is no start"
+        ),
         executed_inputs=no("an edited approval still shows the proposed arguments"),
         progress=partly("`ctx.emit(…)` in the framework's own events; its UI streams do not say whose it is"),
         ended=yes("without the start"),
