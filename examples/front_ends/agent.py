@@ -60,7 +60,7 @@ def agent(desk: tw.Desk, world: World) -> tuple[Agent[None, str], Recorder]:
         return f"paid {total}"
 
     desk.declare_policy(
-        ToolPolicy(tool="book", consequences=(tw.FINANCIAL,), approvers=("role:finance",), scope_fields=("total",), approval_seconds=600)  # type: ignore[arg-type]  # words become classes there
+        ToolPolicy(tool="book", consequences=[tw.FINANCIAL], approvers=["role:finance"], scope_fields=["total"], approval_seconds=600)
     )
     recorder = Recorder(desk)
     made = Agent(FunctionModel(stream_function=_script), tools=[search_flights, find_rail, book, pay_deposit], capabilities=[recorder])

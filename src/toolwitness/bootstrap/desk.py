@@ -121,12 +121,12 @@ class Desk(RecoveringDesk):
         def declare(fn: Function) -> Function:
             chosen = name or getattr(fn, "__name__", "")
             policy = ToolPolicy(
-                tool=chosen, consequences=tuple(consequences), approvers=tuple(approvers),  # type: ignore[arg-type]  # words are turned into classes there
+                tool=chosen, consequences=tuple(consequences), approvers=tuple(approvers),
                 approvals_needed=approvals_needed, standing_authorization=standing_authorization,
                 approval_seconds=approval_seconds, input_seconds=input_seconds,
                 queue_seconds=queue_seconds, result_seconds=result_seconds, scope_fields=tuple(scope),
                 commitment_boundary=commitment_boundary, expected_effects=tuple(expected_effects),
-                cancel_support=CancelSupport(str(executor_of(fn))), idempotency=idempotency,  # type: ignore[arg-type]  # as above
+                cancel_support=CancelSupport(str(executor_of(fn))), idempotency=idempotency,
                 retry=RetryPolicy(attempts=retry_attempts, categories=tuple(retry_categories)), inverse=inverse,
                 recovery=tuple(recovery), alternate_routes=tuple(alternate_routes), redact=tuple(redact),
                 redact_outputs=tuple(redact_outputs), plain_names=plain_names, cost=Cost(**cost) if isinstance(cost, Mapping) else cost,

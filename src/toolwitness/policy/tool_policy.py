@@ -6,12 +6,12 @@ it was asked for.
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from toolwitness.core.errors import InvalidInput
 from toolwitness.core.states import Consequence
@@ -55,9 +55,17 @@ class RetryPolicy:
     categories: tuple[str, ...] = ()
     """Failure categories that may be retried; empty means every category."""
 
+    if TYPE_CHECKING:
+
+        def __init__(self, *, attempts: int = 1, categories: Sequence[str] = ()) -> None:
+            """Take any sequence of words; a tuple is kept."""
+
     def __post_init__(self) -> None:
         """Take a list for a tuple: a policy never changes once it is declared."""
         object.__setattr__(self, "categories", tuple(self.categories))
+
+
+_ONCE: Final = RetryPolicy()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +111,7 @@ class ToolPolicy:
     expected_effects: tuple[str, ...] = ()
     cancel_support: CancelSupport = CancelSupport.UNDECLARED
     idempotency: Idempotency = Idempotency.UNKNOWN
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    retry: RetryPolicy = _ONCE
     inverse: Inverse | None = None
     recovery: tuple[str, ...] = ()
     alternate_routes: tuple[str, ...] = ()
@@ -117,6 +125,19 @@ class ToolPolicy:
     """How to estimate what a call costs; counted against the budgets."""
     read_again: tuple[str, ...] = ()
     """What is read when it is asked about and again before it starts: ``target``, ``price``. What differs voids the approval."""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *, tool: str, consequences: Sequence[str] = (), approvers: Sequence[str] = (), approvals_needed: int | None = None,
+            standing_authorization: str = "", authorization_owner: str = "tool policy", approval_seconds: float | None = None,
+            input_seconds: float | None = None, queue_seconds: float | None = None, result_seconds: float | None = None,
+            scope_fields: Sequence[str] = (), commitment_boundary: str = "", expected_effects: Sequence[str] = (),
+            cancel_support: str = CancelSupport.UNDECLARED, idempotency: str = Idempotency.UNKNOWN, retry: RetryPolicy = _ONCE,
+            inverse: Inverse | None = None, recovery: Sequence[str] = (), alternate_routes: Sequence[str] = (), redact: Sequence[str] = (),
+            redact_outputs: Sequence[str] = (), plain_names: str = "", cost: Cost | None = None, read_again: Sequence[str] = (),
+        ) -> None:  # fmt: skip  # a signature in lines of what belongs together
+            """Take words and sequences as a user writes them; what is kept are classes and tuples."""
 
     def __post_init__(self) -> None:
         """Take lists for tuples and plain words for enums, and refuse what cannot be understood.

@@ -1,5 +1,9 @@
 """A tool's policy: what it takes, what it refuses with the fix, and what it means."""
 
+import ast
+import inspect
+import sys
+import textwrap
 from dataclasses import replace
 from typing import Any
 
@@ -64,10 +68,10 @@ def test_what_cannot_be_understood_is_refused_by_name_and_with_a_fix(declared: d
 def test_plain_words_and_lists_are_taken_for_what_they_name() -> None:
     policy = ToolPolicy(
         tool="book",
-        consequences=["read-only", "read-only"],  # type: ignore[arg-type]  # what a caller may give
-        cancel_support="thread",  # type: ignore[arg-type]  # as above
-        idempotency="keyed",  # type: ignore[arg-type]  # as above
-        recovery=["void"],  # type: ignore[arg-type]  # as above
+        consequences=["read-only", "read-only"],
+        cancel_support="thread",
+        idempotency="keyed",
+        recovery=["void"],
         redact=("/a~1b/c~0",),
     )
 
@@ -139,3 +143,17 @@ def test_who_is_eligible_and_why_not(actor: Any, eligible: tuple[str, ...], prop
 
     assert bool(actual) is bool(word)
     assert word in actual
+
+
+@pytest.mark.parametrize("policy", [ToolPolicy, RetryPolicy])
+def test_what_type_checkers_are_told_is_what_is_taken(policy: type) -> None:
+    """Both are written down: lists and words for those who check types, tuples and classes as what is kept."""
+    written = ast.parse(textwrap.dedent(inspect.getsource(policy)))
+    told = next(node for node in ast.walk(written) if isinstance(node, ast.FunctionDef) and node.name == "__init__")
+    defaults = zip(told.args.kwonlyargs, told.args.kw_defaults, strict=True)
+    known = vars(sys.modules[policy.__module__])
+    said = {arg.arg: eval(ast.unparse(default), known) if default else inspect.Parameter.empty for arg, default in defaults}  # noqa: S307 - our own source
+    taken = inspect.signature(policy).parameters
+
+    assert said == {name: parameter.default for name, parameter in taken.items()}
+    assert {parameter.kind for parameter in taken.values()} == {inspect.Parameter.KEYWORD_ONLY}
