@@ -136,7 +136,12 @@ class Feed:
         if not self._recent or not self._recent[0].position <= after + 1 <= self._recent[-1].position:
             return ()
         start = after + 1 - self._recent[0].position
-        return list(islice(self._recent, start, start + BATCH))
+        missing = len(self._recent) - start
+        if missing > BATCH:
+            return list(islice(self._recent, start, start + BATCH))
+        newest = list(islice(reversed(self._recent), missing))  # a deque is walked to where one begins: from this end, a few steps
+        newest.reverse()
+        return newest
 
     def _tell(self, batch: Sequence[Recorded]) -> None:
         self._told = batch[-1].position

@@ -4,9 +4,10 @@ A view costs the same however many invocations a task has: it takes the records 
 from then on (copy on write). The caller in turn gets its own copy of each record that it looks at.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -19,8 +20,9 @@ from toolwitness.core.verdicts import Judgement
 from toolwitness.ledger.chain import genesis
 from toolwitness.ports import TaskView
 
-_RECORD_FIELDS: Final = tuple(f.name for f in fields(InvocationRecord))
-_TASK_FIELDS: Final = tuple(f.name for f in fields(TaskRecord))
+_PARTS_OF_RECORD: Final = attrgetter(*(f.name for f in fields(InvocationRecord)))
+_PARTS_OF_TASK: Final = attrgetter(*(f.name for f in fields(TaskRecord)))
+"""Everything that a record holds, in the order in which its constructor takes it: many times quicker than field by field."""
 _CONTAINERS: Final = frozenset({list, dict, set})
 
 
@@ -116,7 +118,7 @@ class Records(Mapping[str, InvocationRecord]):
 
 def copy_record(record: InvocationRecord) -> InvocationRecord:
     """Give a record that shares nothing that the fold changes; events and their data are never changed and are shared."""
-    own = _shallow(record, _RECORD_FIELDS)
+    own = InvocationRecord(*_copied(_PARTS_OF_RECORD(record)))
     own.approvals = [copy(approval) for approval in record.approvals]
     own.held = {source: dict(events) for source, events in record.held.items()}
     return own
@@ -124,12 +126,8 @@ def copy_record(record: InvocationRecord) -> InvocationRecord:
 
 def copy_task(task: TaskRecord) -> TaskRecord:
     """Give a task record that shares nothing that the fold changes."""
-    return _shallow(task, _TASK_FIELDS)
+    return TaskRecord(*_copied(_PARTS_OF_TASK(task)))
 
 
-def _shallow(original: Any, names: tuple[str, ...]) -> Any:
-    own = object.__new__(type(original))
-    for name in names:
-        part = getattr(original, name)
-        setattr(own, name, part.copy() if type(part) in _CONTAINERS else part)
-    return own
+def _copied(parts: Iterable[Any]) -> list[Any]:
+    return [part.copy() if type(part) in _CONTAINERS else part for part in parts]
