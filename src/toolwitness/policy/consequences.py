@@ -8,6 +8,7 @@ grants nor removes authority. Source: the two consequence matrices of the seed.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
@@ -251,7 +252,12 @@ def combine(classes: Iterable[Consequence | str]) -> Demands:
     Raises:
         ValueError: a class is not one of the six; a misspelt class must not make a tool look harmless.
     """
-    named = tuple(dict.fromkeys(Consequence(c) for c in classes)) or UNKNOWN
+    return _combined(tuple(dict.fromkeys(Consequence(c) for c in classes)) or UNKNOWN)
+
+
+@lru_cache(maxsize=256)
+def _combined(named: tuple[Consequence, ...]) -> Demands:
+    """Combine once: the table never changes, and every question that is asked of a policy asks what its classes demand."""
     rows = [CONSEQUENCES[c] for c in named]
     lapses = [(row.grant_seconds, row.consequence) for row in rows if row.grant_seconds is not None]
     shortest = min((seconds for seconds, _ in lapses), default=None)

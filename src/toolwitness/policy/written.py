@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any
 
 from toolwitness.core.errors import InvalidInput
@@ -11,6 +12,12 @@ from toolwitness.policy.tool_policy import Inverse, RetryPolicy, ToolPolicy
 
 def write_policy(policy: ToolPolicy) -> bytes:
     """Write what a policy declares; what it leaves at its default is left out."""
+    return _written(policy)
+
+
+@lru_cache(maxsize=1_024)
+def _written(policy: ToolPolicy) -> bytes:
+    """Write a policy once: it never changes, and every proposal carries it."""
     plain = ToolPolicy(tool=policy.tool)
     said: dict[str, Any] = {"tool": policy.tool}
     for one in fields(ToolPolicy):
