@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, Protocol, cast
 
 from toolwitness.core.evidence import Event, Kind
@@ -174,7 +174,7 @@ class Reading:
     @cached_property
     def _foreign_links(self) -> Sequence[str]:
         """The ids among the links that are not of our own making; each may be spelled in any way."""
-        return [target for target in self.links if not _OUR_ID.fullmatch(target)]
+        return _foreign_among(tuple(self.links))
 
     def inputs(self, said: object) -> Text | None:
         """Read inputs, without what policy redacts."""
@@ -209,6 +209,12 @@ class Reading:
             who, when = self.who(fields(gone).get("by")), token(self.at(gone))
             return f"erased {when} by {who}: {line(fields(gone).get('reason') or 'no reason was given')}"
         return f"not on this card; kept in the record as value {line(ref)}"
+
+
+@lru_cache(maxsize=64)
+def _foreign_among(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Look through the names of a task's calls once, and not once for each call."""
+    return tuple(name for name in names if not _OUR_ID.fullmatch(name))
 
 
 _RULE: Final = re.compile(r"([a-z]+(?:-[a-z]+)*): (.+)", re.DOTALL)

@@ -6,7 +6,7 @@ the model itself made again is a call of its own.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
@@ -112,9 +112,10 @@ def closings(readings: Readings, *, now: datetime, only: Sequence[str] | None = 
     records = {name: reading.record for name, reading in readings.items()}
     slots = slots_of(records)
     of = {record.id: slot for slot in slots for record in slot.attempts}
+    akin = _akin(records)
     hidden = frozenset[str]().union(*(words.hidden_texts(reading) for reading in readings.values()))
     return [
-        _closing(call_id, slot, list(_besides(slot, of, readings, blocked)), readings[slot.latest.id], hidden)
+        _closing(call_id, slot, list(_besides(slot, of, readings, akin, blocked)), readings[slot.latest.id], hidden)
         if slot is not None
         else _unrecorded(call_id, now)
         for call_id, slot in chosen(slots, only)
@@ -153,14 +154,30 @@ def _text(reading: Reading, besides: Sequence[str]) -> str:
     return f"{said}\n\n{output}" if output else said
 
 
-def _besides(slot: Slot, of: Mapping[str, Slot], readings: Readings, blocked: Blocked) -> Iterator[str]:
+def _akin(records: Mapping[str, InvocationRecord]) -> Mapping[str, Collection[str]]:
+    """Name for each call those that point at it or that it points at, in order of proposal: most calls have none."""
+    found: dict[str, dict[str, int]] = {}
+    place = {name: number for number, name in enumerate(records)}
+    for name, record in records.items():
+        for at in (record.proposal.get(way) for way in ("reverses", "parent", "retry_of", "replaces")):
+            if isinstance(at, str):
+                found.setdefault(at, {})[name] = place[name]
+        for after in (record.retried_by, record.replaced_by):
+            if after in place:
+                found.setdefault(record.id, {})[after] = place[after]
+    return {name: sorted(others, key=others.__getitem__) for name, others in found.items()}
+
+
+def _besides(
+    slot: Slot, of: Mapping[str, Slot], readings: Readings, akin: Mapping[str, Collection[str]], blocked: Blocked
+) -> Iterator[str]:  # fmt: skip  # a signature in two lines
     """Say what belongs to the call beside its latest attempt: earlier ones, what undid or followed it, and calls that it made itself."""
     if len(slot.attempts) > 1:
         yield f"This is attempt {len(slot.attempts)} of the call."
     for number, earlier in enumerate(slot.attempts[:-1], start=1):
         yield f"Attempt {number}: {_brief(readings[earlier.id])}"
     for record in slot.attempts:
-        for name, other in readings.items():
+        for name, other in ((name, readings[name]) for name in akin.get(record.id, ())):
             proposal = other.record.proposal
             follows = name in {record.retried_by, record.replaced_by} or record.id in {proposal.get("retry_of"), proposal.get("replaces")}
             if proposal.get("reverses") == record.id:
