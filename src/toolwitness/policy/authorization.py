@@ -164,7 +164,7 @@ class Authority:
             request = AuthorizationRequest(principal=_principal(actor), action=action, resource=_resource(record), context=context)
             verdict: Any = self.authorizer.judge(request)
         except Exception as error:  # noqa: BLE001 - whatever breaks an authorizer, the answer is no
-            reason = f"who may do this could not be found out ({type(error).__name__}: {error}), so the answer is no"
+            reason = f"who may do this could not be found out (the authorizer raised {type(error).__name__}), so the answer is no"
             return PolicyVerdict(allowed=False, rule="authorizer", reason=reason)
         if isinstance(verdict, PolicyVerdict) and verdict.allowed in (True, False):
             return verdict
