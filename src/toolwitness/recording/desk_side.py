@@ -11,7 +11,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Protocol
+from math import isfinite
+from typing import Any, Protocol, cast
 
 from toolwitness.core.errors import Conflict
 from toolwitness.core.evidence import Event, Kind
@@ -428,8 +429,23 @@ def _ungoverned(place: Workplace, draft: Draft) -> Draft:
 
 
 def same_json(one: bytes, other: bytes) -> bool:
-    """Tell whether two texts hold the same JSON value."""
+    """Tell whether two texts hold the same JSON value: 1 is 1.0 and is not true, and a number that no double holds is only itself."""
     try:
-        return bool(json.loads(one) == json.loads(other))
-    except ValueError:
-        return one == other
+        return one == other or _as_value(one) == _as_value(other)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _as_value(raw: bytes) -> object:
+    """Read JSON so that what differs in JSON differs in Python: ``True == 1`` there, and all that is too large is infinite."""
+    return _told_apart(json.loads(raw, parse_float=lambda text: float(text) if isfinite(float(text)) else ("beyond", text)))
+
+
+def _told_apart(value: object) -> object:
+    if isinstance(value, bool):
+        return ("word", value)
+    if isinstance(value, list):
+        return [_told_apart(item) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {name: _told_apart(item) for name, item in cast("dict[str, object]", value).items()}
+    return value

@@ -2,9 +2,11 @@
 
 import json
 
+from toolwitness.core.errors import InvalidInput
 from toolwitness.core.evidence import Event, Kind
 from toolwitness.core.lineage import attempt_before, blocked_by
 from toolwitness.core.states import BEFORE_DISPATCH, Owner
+from toolwitness.core.strict_json import loads_strict
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.policy.dispatch import judge_dispatch
 from toolwitness.ports import Draft, Recorded
@@ -54,12 +56,15 @@ def _may_be_covered(situation: Situation, verdict: PolicyVerdict) -> bool:
 
 
 def _same(one: bytes, other: bytes) -> bool:
-    """Tell whether two inputs say the same, however their members are ordered; bytes that cannot be read are compared as they are."""
+    """Tell whether two inputs say the same, however their members are ordered.
+
+    What two readers could read differently (a member that comes twice, a number that no double holds) is the same only as the same bytes.
+    """
     if one == other:
         return True
     try:
-        return json.dumps(json.loads(one), sort_keys=True) == json.dumps(json.loads(other), sort_keys=True)
-    except ValueError:
+        return json.dumps(loads_strict(one), sort_keys=True) == json.dumps(loads_strict(other), sort_keys=True)
+    except (InvalidInput, ValueError):
         return False
 
 

@@ -216,6 +216,23 @@ async def failed(house: House, **how: object) -> str:
     return one
 
 
+@pytest.mark.parametrize(
+    "inputs",
+    [b'{"total":9,"total":1}', b'{"total":1,"total":1}', b'{"total":1.0}', b'{"total":true}', b'{"total":1,"more":1e999}', b"\xff"],
+)
+async def test_inputs_that_could_be_read_otherwise_are_not_the_ones_that_were_approved(house: House, inputs: bytes) -> None:
+    one = await house.approved(inputs=b'{"total":1}')
+    answer = await house.asks(one, inputs=inputs)
+    assert isinstance(answer, PolicyVerdict)
+    assert (answer.rule, (await house.record(one)).claim) == ("other-inputs", None)
+
+
+async def test_numbers_that_no_double_holds_are_the_same_only_as_the_same_bytes(house: House) -> None:
+    one, two = [await house.approved(inputs=b'{"total":1e400,"to":"%d"}' % number) for number in range(2)]
+    assert isinstance(await house.asks(one, inputs=b'{"total":1e500,"to":"0"}'), PolicyVerdict)
+    assert isinstance(await house.asks(two, inputs=b'{"total":1e400,"to":"1"}'), Recorded)
+
+
 async def test_the_same_payment_proposed_anew_is_another_attempt_and_waits_for_the_first_to_be_settled(house: House) -> None:
     one = await failed(house)
     two = await house.proposed(inputs=b'{"order":"A17","idempotency_key":"k-2"}')
