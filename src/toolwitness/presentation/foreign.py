@@ -38,6 +38,8 @@ def _code_point(match: re.Match[str]) -> str:
 
 def visible(text: str) -> str:
     """Show every character of ``text`` that would hide or act; line breaks and tabs stay."""
+    if text.isascii() and text.isprintable():
+        return text  # as nearly always: plain letters and blanks
     return _LONELY_JOINER.sub(_code_point, _HIDDEN.sub(_code_point, text.replace("\r\n", "\n")))
 
 
