@@ -143,8 +143,14 @@ def _declared(reading: Reading) -> Iterator[Mapping[str, Any]]:
 def _answer(reading: Reading) -> Iterator[Disclosure]:
     """Show what a person answered in the tool's place: it is theirs, and no result of the tool."""
     given = reading.answer_given
-    if given.get("inputs") is not None:
-        yield _value(reading, "answer", f"Answer in the tool's place, by {reading.who(given.get('actor'))}", given["inputs"])
+    if given.get("inputs") is None:
+        return
+    title, text = f"Answer in the tool's place, by {reading.who(given.get('actor'))}", reading.value(given["inputs"])
+    if text is not None and type(text.parsed) is str and text.complete:
+        spoken = text.parsed.encode("utf-8", "backslashreplace").decode()
+        yield {"id": "answer", "title": title, "kind": "text", "text": spoken, "complete": True, "copy": spoken}
+    else:
+        yield _value(reading, "answer", title, given["inputs"])
 
 
 def _result(reading: Reading) -> Iterator[Disclosure]:

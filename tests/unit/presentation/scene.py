@@ -43,7 +43,8 @@ class Scene:
             task_id=self.task_id, invocation_id=self.record.id, attempt=data.pop("_attempt", self.record.attempt),
             owner=data.pop("_owner", KINDS[kind].owners[0] if kind in KINDS else Owner.RUNTIME),
             time=data.pop("_time", at(seconds) if seconds is not None else None), sequence=data.pop("_sequence", None),
-            refusal=data.pop("_refusal", ""), origin=data.pop("_origin", Origin.SERVER), adapter=data.pop("_adapter", ""), data=data,
+            refusal=data.pop("_refusal", ""), origin=data.pop("_origin", Origin.SERVER), adapter=data.pop("_adapter", ""),
+            caused_by=data.pop("_caused_by", ()), data=data,
         )  # fmt: skip  # facts in lines
         recorded_at = at((seconds or 0) + 0.001)
         judged = judge(self.record, event, recorded_at=recorded_at)

@@ -171,6 +171,31 @@ def test_an_answer_in_the_tools_place_is_shown_as_a_persons_and_asked_for_with_a
     )  # fmt: skip  # facts in lines
 
 
+def closed_by(scene: Scene, answer: str) -> None:
+    """Let a person answer in the tool's place as the service records it: the act, and the closure that it causes."""
+    act = scene.says("input.supplied", 2, actor="ann", inputs=scene.value(answer), fields=["answer"], reason="I asked her")
+    closed = {"initiator": "ann", "scope": "this invocation", "at": at(3), "reason": "I asked her", "approval_id": "apr_1"}
+    scene.says("closure.recorded", 3, kind="answered-by-human", owner_name="authorization", executed=False, _caused_by=(act,), **closed)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "text"),
+    [('"Floor \\u00c5, \\"quiet\\""', "text", 'Floor Å, "quiet"'), ('{"floor": 3}', "json", '{"floor": 3}'), ("3", "json", "3"),
+     ('"\\ud800"', "text", "\\ud800")],
+)  # fmt: skip  # cases in lines
+def test_an_answer_is_read_as_it_was_meant_and_names_whose_it_is(answer: str, kind: str, text: str) -> None:
+    scene = Scene()
+    scene.proposed(0)
+    scene.asked(1)
+    closed_by(scene, answer)
+    card = scene.card(viewer="ann")
+    shown = disclosure(card, "answer")
+    assert (shown["title"], shown["kind"], shown["text"], shown["copy"]) == ("Answer in the tool's place, by you", kind, text, text)
+    said = [row["text"] for row in card["timeline"]["rows"]]
+    assert "Answer given in the tool's place: I asked her" in said
+    assert dict(rows(card, "policy"))["answered"].startswith("answered by a person in the tool's place ⟦")
+
+
 def test_an_input_that_is_called_answer_is_an_input() -> None:
     scene = Scene()
     scene.proposed(0)
