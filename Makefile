@@ -47,7 +47,7 @@ test: $(STAMPS)/dev $(BUNDLE) $(FRONT_ENDS) tests/node/node_modules/.stamp chrom
 	$(call say,the elements’ own tests)
 	@cd web && npm test --silent
 	$(call say,Python’s tests (ARGS=… is passed on to pytest))
-	@$(BIN)/python -m pytest --nothing-left-out --cov --cov-report=term $(ARGS)
+	@$(BIN)/python -m pytest --nothing-left-out $(ARGS)
 
 .PHONY: coverage
 coverage: $(STAMPS)/dev $(BUNDLE) tests/node/node_modules/.stamp chromium ## Run Python's tests and ask that the rooms that decide are covered whole, branches included
