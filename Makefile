@@ -50,7 +50,7 @@ test: $(STAMPS)/dev $(BUNDLE) $(FRONT_ENDS) tests/node/node_modules/.stamp chrom
 	@$(BIN)/python -m pytest --nothing-left-out $(ARGS)
 
 .PHONY: coverage
-coverage: $(STAMPS)/dev $(BUNDLE) tests/node/node_modules/.stamp chromium ## Run Python's tests and ask that the rooms that decide are covered whole, branches included
+coverage: $(STAMPS)/dev $(BUNDLE) $(FRONT_ENDS) tests/node/node_modules/.stamp chromium ## Run Python's tests and ask that the rooms that decide are covered whole, branches included
 	@$(BIN)/python -m pytest -q --cov --cov-report= $(ARGS)
 	@$(BIN)/coverage report --fail-under=100 --include='src/toolwitness/core/*,src/toolwitness/contract/*,src/toolwitness/policy/*,src/toolwitness/presentation/*'
 
