@@ -293,7 +293,7 @@ async def test_an_undoing_that_is_not_settled_says_so_until_somebody_says_what_i
     await expect(finding).to_contain_text("how much is undone is not settled")
     await expect(booking.locator("[part=lineage]")).to_contain_text("Undo requested")
     undoing = page.locator("tool-call-card").nth(1)
-    await expect(undoing.locator("[part=lineage]")).to_contain_text("Undoes Book room 16")
+    await expect(undoing.locator("[part=lineage]")).to_contain_text("Is to undo Book room 16")
     await undoing.get_by_role("button", name="Approve").click()
     await expect(state(undoing)).to_have_text("Succeeded")
     await expect(finding).to_be_visible()  # the fee stays

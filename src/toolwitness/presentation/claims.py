@@ -247,7 +247,7 @@ def _unanswered(reading: Reading, request: Request) -> Claim:
 def lineage(reading: Reading) -> list[Claim]:
     """Say in sentences which attempt this one follows, undoes or replaces, and what followed it."""
     record = reading.record
-    back = (("retry_of", "Retries"), ("reverses", "Undoes"), ("replaces", "Replaces"))
+    back = (("retry_of", "Retries"), ("reverses", "Is to undo"), ("replaces", "Replaces"))
     shown = [
         claim(f"{verb} {reading.label(str(record.proposal[name]))}", reading.proposal_refs, target=str(record.proposal[name]))
         for name, verb in back if record.proposal.get(name)

@@ -301,10 +301,10 @@ def _lineage(reading: Reading) -> Rows:
     record = reading.record
     given: Sequence[tuple[str, Any]] = (
         ("retries", record.proposal.get("retry_of")),
-        ("undoes", record.proposal.get("reverses")),
+        ("is to undo", record.proposal.get("reverses")),
         ("replaces", record.proposal.get("replaces")),
         ("retried by", record.retried_by),
-        ("undone by", record.reversed_by),
+        ("undoing asked for", record.reversed_by),
         ("replaced by", record.replaced_by),
         ("part of", record.proposal.get("parent")),
     )

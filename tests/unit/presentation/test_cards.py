@@ -197,7 +197,8 @@ def test_lineage_is_told_in_both_directions() -> None:
     scene.says("closure.recorded", 4, kind="withdrawn", initiator="planner", scope="s", reason="r", at=at(4), replaced_by="inv_n")
     card = scene.card(links={"inv_0": "Search"})
     assert said(card, "lineage") == [
-        "Retries Search", "Undoes inv_00", "Replaces inv_000", "Undo requested ⟦2026-11-30T12:00:03.000Z⟧ by ann: inv_r", "Replaced: inv_n",
+        "Retries Search", "Is to undo inv_00", "Replaces inv_000",
+        "Undo requested ⟦2026-11-30T12:00:03.000Z⟧ by ann: inv_r", "Replaced: inv_n",
     ]  # fmt: skip  # one list
     assert ("depends on", "inv_d, now inv_d2: resolved") in rows(card, "lineage")
     assert ("part of", "inv_p") in rows(card, "lineage")
