@@ -70,10 +70,12 @@ class Book:
         """Tell whether nobody else has written since the folds were last brought up to date; the lock is held."""
         return self._data_version() == self._version
 
-    def remembered(self, task_id: str) -> TaskView | None:
-        """Give a task from what is remembered, if that can be trusted; the lock is held."""
+    def glimpse(self, task_id: str) -> tuple[TaskView | None] | None:
+        """Give a task where nothing must be folded for it: it is remembered and that can be trusted, or there is none; the lock is held."""
         folded = self.cache.get(task_id)
-        return folded.view() if folded is not None and self.is_current() else None
+        if folded is not None:
+            return (folded.view(),) if self.is_current() else None
+        return None if self.connection.execute("SELECT 1 FROM tasks WHERE task_id = ?", (task_id,)).fetchone() else (None,)
 
     def view(self, task_id: str) -> TaskView | None:
         """Read a task, from the file where it is not remembered."""

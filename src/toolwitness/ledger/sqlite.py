@@ -80,8 +80,8 @@ class SqliteLedger:
 
     async def task(self, task_id: str) -> TaskView | None:
         """Read one task and all its invocations; the records are the caller's own and may be kept."""
-        found = self._at_once(lambda book: book.remembered(task_id))
-        return found if found is not None else await self._call(lambda book: book.view(task_id))
+        found = self._at_once(lambda book: book.glimpse(task_id))
+        return found[0] if found is not None else await self._call(lambda book: book.view(task_id))
 
     async def find(self, invocation_id: str) -> str | None:
         """Give the id of the task that this invocation belongs to."""
