@@ -17,6 +17,10 @@ class SystemClock:
         return datetime.now(UTC)
 
 
+_PAIRS: Final = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
+"""Two characters at once: an id is made for every event."""
+
+
 class TimeOrderedIds:
     """Makes ids that sort by when they were made: 48 bits of milliseconds, then 80 random bits that only grow within one millisecond."""
 
@@ -35,4 +39,4 @@ class TimeOrderedIds:
             else:
                 self._random += 1 + secrets.randbits(16)
             number = (self._last_ms << 80) | self._random
-        return prefix + "_" + "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+        return prefix + "_" + "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
