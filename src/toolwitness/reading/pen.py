@@ -8,14 +8,14 @@ from base64 import b32encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from toolwitness.core.evidence import Event, Kind, evidence_ref
 from toolwitness.core.states import Origin, Owner
 from toolwitness.core.vocabulary import KINDS
 from toolwitness.ledger.prepare import RAW, value_ref
 from toolwitness.ports import Draft
-from toolwitness.reading.lenient import items, members
+from toolwitness.wire.spelling import spelt_out
 
 UNRECORDED: Final = "unrecorded"
 """The actor of a decision that came from outside without a name."""
@@ -30,15 +30,6 @@ def exact(value: Any) -> bytes:
     """Give a text as its own bytes, and anything else as compact JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
-
-
-def _plain(fact: Any) -> Any:
-    """Give a fact as the record can hold it: half a surrogate pair, which no UTF-8 carries, is spelt out."""
-    if isinstance(fact, str):
-        return fact.encode("utf-8", "backslashreplace").decode()
-    if isinstance(fact, list):
-        return [_plain(one) for one in items(cast("object", fact))]
-    return {name: _plain(one) for name, one in members(cast("object", fact)).items()} if isinstance(fact, dict) else fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +72,7 @@ class Pen:
 
     def introduce(self, invocation_id: str, correlation: Mapping[str, Any]) -> None:
         """Let the first event about an invocation say what its source calls it, also where that is no proposal."""
-        self._strangers[invocation_id] = [{name: fact for name, fact in correlation.items() if fact is not None}]
+        self._strangers[invocation_id] = [{name: spelt_out(fact) for name, fact in correlation.items() if fact is not None}]
 
     def new_id(self, prefix: str, *parts: str) -> str:
         """Give an id that belongs to this capture and to ``parts``."""
@@ -96,7 +87,7 @@ class Pen:
         seq, raw = self.place.seq, self.place.raw
         count = self._written[seq] = self._written.get(seq, 0) + 1
         event_id = f"row:{seq}" if count == 1 else f"row:{seq}.{count}"
-        facts = {name: _plain(fact) for name, fact in (data or {}).items() if fact is not None}
+        facts = {name: spelt_out(fact) for name, fact in (data or {}).items() if fact is not None}
         if (called := self._strangers.pop(invocation_id or "", None)) is not None:
             facts.setdefault("correlation", called)
         if kind is Kind.FAILED:

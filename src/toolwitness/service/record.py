@@ -17,6 +17,7 @@ from toolwitness.ports import Draft, Recorded, TaskView
 from toolwitness.service.board import tenant_of
 from toolwitness.service.settle import settle_effects
 from toolwitness.service.workplace import Workplace
+from toolwitness.wire.spelling import spelt_out
 
 OBSERVABLE: frozenset[str] = frozenset(kind for kind, spec in KINDS.items() if set(spec.owners) & {Owner.RUNTIME, Owner.PRESENTATION})
 """Kinds that may come in from outside: runtime facts and render receipts. Decisions and policy never do."""
@@ -99,12 +100,13 @@ async def record_observations(place: Workplace, register: Register, drafts: Sequ
 
     An effect that answers what a failed attempt left open is recorded as having settled it.
 
-    The tenant is the actor's, whatever the event says. Drafts may belong to several tasks; order within a task is kept.
+    The tenant is the actor's, whatever the event says. A text that no UTF-8 carries is spelt out, so that nothing is refused for it.
+    Drafts may belong to several tasks; order within a task is kept.
     """
     by_task: dict[str, list[Draft]] = {}
     for draft in drafts:
         objection = register.objection(draft, actor)
-        event = replace(draft.event, tenant=actor.tenant, once_key="", refusal=objection)
+        event = replace(draft.event, tenant=actor.tenant, once_key="", refusal=spelt_out(objection), data=spelt_out(draft.event.data))
         by_task.setdefault(event.task_id, []).append(replace(draft, event=event))
     recorded: list[Recorded] = []
     for task_id, batch in by_task.items():

@@ -210,3 +210,12 @@ async def test_a_start_that_no_policy_of_ours_was_asked_about_is_true_and_says_s
         )
         outcome = await call
         assert (outcome.kind, outcome.value) == ("ok", {"paid": 1})
+
+
+async def test_an_observation_is_not_refused_for_a_text_that_no_utf8_carries():
+    async with a_stage() as stage:
+        stage.listen_to("acme")
+        _, one = await stage.asked()
+        said = stage.said(Kind.EFFECT, one, data={"effect": "mail to \ud83d sent", "reference": "\udc00"})
+        (recorded,) = await stage.observe(said)
+        assert (recorded.verdict, recorded.event.data["effect"]) == (Verdict.NOTED, "mail to \\ud83d sent")

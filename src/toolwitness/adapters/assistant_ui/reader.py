@@ -226,7 +226,7 @@ class Reader(CaptureReader):
         endings.end_run(self.calls, word, f"the message finished ({reason}) without a result for this call")
 
     def _error(self, word: str, value: Any) -> None:
-        if members(value).get("severity") in {"warning", "info"}:
+        if members(value).get("severity") in ("warning", "info"):
             return
         self._give_up_writing()
         endings.end_run(self.calls, word, "the stream reported an error")

@@ -151,7 +151,7 @@ class Reader(CaptureReader):
         """Learn which calls a task stands for. It is no acceptance: it comes again on resume for calls that had succeeded."""
         given = shown.get("input.tool_calls") or shown.get("input")
         inner = members(given).get("tool_call")
-        named = [members(one) for one in items(given) if members(one).get("type") in {None, "tool_call"}]
+        named = [members(one) for one in items(given) if members(one).get("type") in (None, "tool_call")]
         wanted = [members(inner)] if inner else [one for one in named if one.get("id") and one.get("name")]
         found = [call for one in wanted if (call := self.calls.current(text(one.get("id"))))]
         if found:
@@ -242,7 +242,7 @@ class Reader(CaptureReader):
             self._raised(word, self.book.ending(key), text(shown.get("message")))
 
     def _finished(self, word: str, key: str, output: Any) -> None:
-        told = next((m for m in messages_in(output) if m["type"] == "tool" and m.get("tool_call_id") in {key, None}), None)
+        told = next((m for m in messages_in(output) if m["type"] == "tool" and m.get("tool_call_id") in (key, None)), None)
         message = {"status": "success", "content": output, **(told or {}), "tool_call_id": key}
         self.book.settle(self.book.ending(key))
         self.book.take_result(word, message)

@@ -39,7 +39,7 @@ def raw_item(story: Story, word: str, event: Event) -> str:
 def tool_called(story: Story, word: str, event: Event) -> str:
     """Record a call, unless the model's own stream has shown this very one."""
     item = members(event.get("raw_item"))
-    if item.get("type") not in {"function_call", None}:
+    if item.get("type") is not None and item.get("type") != "function_call":
         return _hosted(story, item)
     provider_id = text(item.get("call_id")) or text(event.get("call_id"))
     known = [call for call in story.calls.known(provider_id) if not story.of(call).called and not call.told]
@@ -73,7 +73,7 @@ def tool_output(story: Story, word: str, event: Event) -> str:
     provider_id = text(item.get("call_id")) or text(event.get("call_id"))
     known = story.calls.current(provider_id)
     if known is None:
-        if item.get("type") not in {"function_call_output", None}:
+        if item.get("type") not in ("function_call_output", None):
             return f"{text(item.get('type'))}: the output of a tool with a protocol of its own"
         known = story.calls.meant(provider_id)
     content = event.get("output") if "output" in event and event.get("output") is not None else item.get("output")

@@ -12,7 +12,7 @@ from toolwitness.reading.lenient import items, members, text
 def plain(content: Any) -> Any:
     """Give the text of a content that is one part of text, and any other content as it is."""
     parts = [members(part) for part in items(content)]
-    if len(parts) == 1 and parts[0].get("type") in {"text", "input_text", "output_text"} and isinstance(parts[0].get("text"), str):
+    if len(parts) == 1 and parts[0].get("type") in ("text", "input_text", "output_text") and isinstance(parts[0].get("text"), str):
         return parts[0]["text"]
     return content
 

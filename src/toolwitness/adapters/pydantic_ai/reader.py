@@ -75,7 +75,7 @@ class Reader(CaptureReader):
         shown = members(event)
         if ":" in kind or kind.startswith("hook."):
             return None
-        if shown.get("event_kind") in {"custom", "capability"} and text(shown.get("tool_call_id")):
+        if shown.get("event_kind") in ("custom", "capability") and text(shown.get("tool_call_id")):
             return native.custom
         return native.nothing if kind.startswith("Realtime") else None
 
