@@ -226,3 +226,33 @@ async def test_every_lie_told_about_a_real_recording_is_caught_where_the_truth_s
 
     assert missed == []
     assert told["caught"] > 0 or framework in {"ag-ui", "celery", "provider-wire"}  # whose recordings here have no truth
+
+
+# ── effects alone, where a graph shows its messages and nothing else ─────────────────────────────────────────────────
+
+
+def message(status: str = "success", call: str = "c1") -> Rows:
+    told = {"type": "tool", "tool_call_id": call, "status": status, "content": "x"}
+    return runtime("updates", tools={"messages": [told]}) + runtime("values", messages=[told])
+
+
+@pytest.mark.parametrize(("rows", "accused"), [(message(), 0), (message("error"), 1), (message(call="c2"), 1), ([], 1)])
+def test_a_side_effect_is_an_end_where_a_message_of_the_graph_answers_its_call_well(rows: Rows, accused: int) -> None:
+    judged = score(shown("succeeded"), [*body("SIDE EFFECT t"), *rows], allowed=lambda _: ())
+
+    assert len(judged.false) == accused
+
+
+def test_a_message_that_is_shown_again_ends_no_second_run() -> None:
+    rows = [*body("SIDE EFFECT t"), *message(), *body("SIDE EFFECT t"), *message()[1:]]
+
+    runs = truth_of([{**row, "seq": number} for number, row in enumerate(rows, start=1)], [("c1", "t")]).of("c1", "t") or []
+
+    assert [run.end for run in runs] == ["end", ""]
+
+
+@pytest.mark.parametrize("word", ["tick", "progress", "step 2", "still running"])
+def test_a_body_that_writes_its_progress_is_not_started_again(word: str) -> None:
+    judged = score(shown("succeeded"), body("start", word, word, "end"), allowed=lambda _: ())
+
+    assert (judged.false, judged.undecided) == ([], [])

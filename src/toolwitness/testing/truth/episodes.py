@@ -199,7 +199,10 @@ class Book:
         return (begun or fresh or named[-1:] or [mark.tool])[0], len(begun) <= 1
 
 
-def settle(truth: Truth, rows: Sequence[Row], *, results: Callable[[Row, str, str], bool], asked: Callable[[Row], bool]) -> Truth:
+def settle(
+    truth: Truth, rows: Sequence[Row], *, results: Callable[[Row, str, str], bool], shown: Callable[[Row, str], bool],
+    asked: Callable[[Row], bool],
+) -> Truth:  # fmt: skip  # a signature in three lines
     """Settle what follows from the runtime's rows beside the truth.
 
     A side effect counts as an end where a result of that call came and nothing says otherwise; a run that wrote no end, was followed by
@@ -207,7 +210,7 @@ def settle(truth: Truth, rows: Sequence[Row], *, results: Callable[[Row, str, st
     """
     runtime = [row for row in rows if row.get("src") == "runtime"]
     for call, runs in truth.runs.items():
-        came = [int(row["seq"]) for row in runtime if results(row, call, runs[0].tool)]
+        came = [int(row["seq"]) for row in runtime if results(row, call, runs[0].tool)] or _fewest(runtime, call, shown)
         for place in reversed(range(len(runs))):
             run = runs[place]
             after = [row for row in came if row > run.rows[-1]]
@@ -221,3 +224,12 @@ def settle(truth: Truth, rows: Sequence[Row], *, results: Callable[[Row, str, st
             if run.open and not answered and any(asked(row) for row in before):
                 run.end = "pause"
     return truth
+
+
+def _fewest(rows: Sequence[Row], call: str, shown: Callable[[Row, str], bool]) -> list[int]:
+    """Give the rows that show a call's results, in the word that repeats itself least."""
+    by_word: dict[str, list[int]] = {}
+    for row in rows:
+        if shown(row, call):
+            by_word.setdefault(str(row.get("kind")), []).append(int(row["seq"]))
+    return min(by_word.values(), key=len, default=[])

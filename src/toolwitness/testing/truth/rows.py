@@ -19,11 +19,13 @@ _WORDS: Final = {
     "elicit_result": Sign.CARRIED_ON,
     "answer": Sign.CARRIED_ON,
     "waits": Sign.CARRIED_ON,
+    "returned": Sign.RETURNED,
+    "execute raises": Sign.RAISED,
 }
 _ASKING: Final = frozenset({"ApprovalRequired", "CallDeferred", "GraphInterrupt"})
 _EFFECT: Final = re.compile(r"^SIDE EFFECT\s*(\w*)")
 _ENTERED: Final = re.compile(r"\bentered\b|^before\b")
-_CARRIED_ON: Final = re.compile(r"\banswered\b|^after\b")
+_CARRIED_ON: Final = re.compile(r"\banswered\b|^after\b|^(progress|tick|step|yield(ed)?|emit(ted)?|heartbeat|chunk|working|still \w+)\b")
 
 
 def marks(rows: Iterable[Row]) -> Iterator[Mark]:
@@ -85,6 +87,27 @@ def is_result(row: Row, call: str, tool: str) -> bool:
         return done and _member(result, "isError") is not True
     data = _member(event, "data")
     return kind == "trace.span_end" and _member(data, "name") == tool and bool(tool) and _member(data, "output") is not None
+
+
+_STATES: Final = frozenset({"updates", "values", "messages", "debug", "checkpoints", "tasks:result:tools"})
+"""Rows that show a graph's messages: the result of a call is the tool message that answers it."""
+
+
+def shows_result(row: Row, call: str) -> bool:
+    """Tell whether a row shows a graph's messages with the tool message that answers this call well; one result is shown in many."""
+    return bool(call) and row.get("kind") in _STATES and any(_is_message_of(node, call) for node in _nodes(row.get("event")))
+
+
+def _is_message_of(node: Any, call: str) -> bool:
+    return _member(node, "type") == "tool" and _member(node, "tool_call_id") == call and _member(node, "status") != "error"
+
+
+def _nodes(value: Any) -> Iterator[Any]:
+    """Give every object inside a row."""
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _nodes(inner)
 
 
 def asks(row: Row) -> bool:

@@ -93,7 +93,7 @@ def truth_of(rows: Sequence[Row], calls: Sequence[tuple[str, str]]) -> Truth:
     streams = any(row.get("kind") == "chunk" for row in rows) or any("ev" in _event(row) for row in rows if row.get("src") == "truth")
     words = stream_words.marks(rows) if streams else row_words.marks(rows)
     truth = Book(calls).read(words, watched=streams and stream_words.watches(rows))
-    return truth if streams else settle(truth, rows, results=row_words.is_result, asked=row_words.asks)
+    return truth if streams else settle(truth, rows, results=row_words.is_result, shown=row_words.shows_result, asked=row_words.asks)
 
 
 def episodes(rows: Sequence[Row], calls: Sequence[tuple[str, str]]) -> dict[str, Any]:
