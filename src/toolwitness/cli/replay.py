@@ -16,7 +16,14 @@ from toolwitness.cli.teaching import Taught
     ],
 )
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--format", "format_name", required=True, type=click.Choice(sorted(FORMATS)), help="What wrote the recording.")
+@click.option(
+    "--format",
+    "format_name",
+    required=True,
+    metavar="NAME",
+    type=click.Choice(sorted(FORMATS)),
+    help=f"What wrote the recording: {', '.join(sorted(FORMATS))}.",
+)
 @json_option()
 def replay(file: Path, format_name: str, *, as_json: bool) -> None:
     """Replay a framework's recorded stream and show what it really evidenced.

@@ -121,9 +121,11 @@ def serve(db: str, policy: Any, host: str, port: int, *, as_json: bool) -> None:
 
     async def work() -> None:
         actor = operator(person(policy))
-        async with desk_at(db) as desk, serving(desk, actor, host=host, port=port) as at:
-            announce(at, what=db, as_json=as_json)
-            await asyncio.Event().wait()
+        async with desk_at(db) as desk:
+            await desk.ledger.tasks(limit=1)  # a file that cannot be read is told of here, and not on every page
+            async with serving(desk, actor, host=host, port=port) as at:
+                announce(at, what=db, as_json=as_json)
+                await asyncio.Event().wait()
 
     run(work())
 

@@ -42,7 +42,7 @@ def test_the_ledger_may_be_named_by_a_variable_or_an_address(ledger: Ledger, mon
     assert toolwitness("show", "--db", f"sqlite:///{other}", folder=ledger.folder.parent).returncode == 0
 
 
-@pytest.mark.parametrize("arguments", READING, ids=" ".join)
+@pytest.mark.parametrize("arguments", [*READING, ["serve", "--port", "0"]], ids=" ".join)
 def test_what_is_no_database_ends_with_2(tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "calls.db").write_text("Dear diary, today I called a tool.\n" * 100, encoding="utf-8")
     asked = toolwitness(*arguments, folder=tmp_path)
