@@ -37,6 +37,8 @@ from toolwitness.recording.guard import Guard, Raised
 from toolwitness.runtime.courier import outlast
 from toolwitness.runtime.encoding import encode_value, to_json
 from toolwitness.runtime.facts import Ending, EndingKind
+from toolwitness.service.messages import tool_messages
+from toolwitness.service.sealing import open_value
 from toolwitness.service.workplace import read
 
 Context = RunContext[Any]
@@ -71,6 +73,8 @@ class Recorder(AbstractCapability[Any]):
         """By run and tool: the calls that the model was asked to make again."""
         self._proposed: dict[str, list[str]] = {}
         """By run: what it proposed."""
+        self._taken: dict[tuple[str, str], str] = {}
+        """By run and provider's id: the call that this run has in hand, however it stands by now."""
 
     def task_id(self, conversation: str) -> str:
         """Give the id of the task that holds the calls of a conversation: what an emitter, or a page, follows."""
@@ -86,6 +90,8 @@ class Recorder(AbstractCapability[Any]):
             run_id = ctx.run_id or ""
             for key in [key for key in self._asked_again if key[0] == run_id]:
                 del self._asked_again[key]
+            for key in [key for key in self._taken if key[0] == run_id]:
+                del self._taken[key]
             proposed = self._proposed.pop(run_id, [])
             await outlast(asyncio.ensure_future(self._desk.leave(proposed, "the run that proposed it is over")))
 
@@ -108,6 +114,7 @@ class Recorder(AbstractCapability[Any]):
             follows=follows, rule=Rule.GOVERNED if governed else Rule.OBSERVED,
         )  # fmt: skip  # facts in lines
         self._proposed.setdefault(ctx.run_id or "", []).append(invocation_id)
+        self._taken[ctx.run_id or "", call.tool_call_id] = invocation_id
         if kind == "unknown":
             record = await self._record(invocation_id)
             await self._desk.reject_inputs(record, f"no tool is called {call.tool_name!r}")
@@ -130,18 +137,33 @@ class Recorder(AbstractCapability[Any]):
         self._asked_again.setdefault((ctx.run_id or "", tool), []).append(invocation_id)
 
     async def _current(self, ctx: Context, call: ToolCallPart) -> InvocationRecord:
-        """Give the open call that this is; where it has ended, or a run took it up a second time, this is another one that points back."""
+        """Give the call that this run has in hand; where it has ended before this run took it up, this is another one that points back.
+
+        One that was seen to start and not to end is waited for, and asked for anew only where a person decides on it: its body may have
+        made its effect.
+        """
+        key = (ctx.run_id or "", call.tool_call_id)
+        if (taken := self._taken.get(key)) is not None:
+            return await self._record(taken)
         record = await self._desk.find(await self._task(ctx), call.tool_call_id)
         if record is None:
             return await self._propose(ctx, call)
-        paused = record.state is State.PARTIALLY_COMPLETE
-        return record if record.state not in TERMINAL and (paused or not record.starts) else await self._propose(ctx, call, again=record)
+        if record.state in TERMINAL:
+            return await self._propose(ctx, call, again=record)
+        if record.starts and record.state is not State.PARTIALLY_COMPLETE:
+            record = await self._desk.ended(record.id)
+            if record.state not in TERMINAL and record.governed:
+                return await self._propose(ctx, call, again=record)
+        self._taken[key] = record.id
+        return record
 
     # ── inputs ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def after_tool_validate(self, ctx: Context, *, call: ToolCallPart, tool_def: ToolDefinition, args: Any) -> Any:
         """Record the arguments that the body will get, and ask at once for the approval that somebody demands."""
         record = await self._current(ctx, call)
+        if _is_over(record):
+            return args
         await self._desk.accept_inputs(record, encode_value(args))
         policy = self._desk.place.policies.get(call.tool_name)
         if policy is not None and policy.requires_approval and not ctx.tool_call_approved:
@@ -187,6 +209,8 @@ class Recorder(AbstractCapability[Any]):
     async def wrap_tool_execute(self, ctx: Context, *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, handler: Any) -> Any:
         """Run the body under the guard, with a permit where a policy of ours applies."""
         record = await self._current(ctx, call)
+        if _is_over(record) and record.starts:
+            return await self._as_it_stands(record)
         permit = ""
         if record.governed:
             claimed = await self._permit(ctx, record, encode_value(args))
@@ -207,7 +231,8 @@ class Recorder(AbstractCapability[Any]):
         """Claim the permit; ask and wait first where nothing was decided yet. A call that paused for its approval goes on with it."""
         if record.state is State.PARTIALLY_COMPLETE:
             return ""
-        await self._desk.ask(record.id)
+        if record.state not in TERMINAL:
+            await self._desk.ask(record.id)
         decided = await self._desk.decision(record.id)
         if decided.permitted != "yes":
             return ToolDenied(decided.why)
@@ -216,6 +241,15 @@ class Recorder(AbstractCapability[Any]):
             return ToolDenied(why)
         claimed = await self._desk.claim(record.id)
         return ToolDenied(claimed.reason) if isinstance(claimed, PolicyVerdict) else claimed
+
+    async def _as_it_stands(self, record: InvocationRecord) -> Any:
+        """Give the model what is on record of a call that an earlier run made: its result, or that it is not known, and no second run."""
+        if record.state is State.SUCCEEDED and record.outcome is not None and record.outcome.data.get("result"):
+            raw = await open_value(self._desk.place.ledger, record.outcome.data["result"]["ref"])
+            if raw is not None:
+                return json.loads(raw)
+        told, *_ = await tool_messages(self._desk.place, record.task_id, form="langchain", only=[record.id])
+        return ToolDenied(str(told["content"]))
 
     def _result(self, ctx: Context, call: ToolCallPart, record: InvocationRecord, ending: Ending) -> Any:
         """Hand the framework what the body gave. A stopped call is an outcome, not an error (R5), and touches no sibling."""
@@ -251,6 +285,11 @@ class Recorder(AbstractCapability[Any]):
 
 _STAMPS: Final = frozenset({"name", "tool_call_id", "tool_name", "event_kind"})
 _COUNTS: Final = {"done": "current", "completed": "current", "current": "current", "total": "total"}
+
+
+def _is_over(record: InvocationRecord) -> bool:
+    """Whether nothing may be done with this call any more: it was closed, or its body was entered and did not stop to ask."""
+    return record.state in TERMINAL or (bool(record.starts) and record.state is not State.PARTIALLY_COMPLETE)
 
 
 def _answer(decided: Decided, before: bytes) -> ToolApproved | ToolDenied:
