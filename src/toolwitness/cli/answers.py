@@ -41,11 +41,23 @@ def explain(error: ToolwitnessError) -> None:
         note(f"  {error.remedy}")
 
 
+def ask_for_json(context: click.Context, asked: object) -> None:
+    """Remember whether this command line asks for JSON."""
+    context.find_root().meta[_JSON] = bool(asked)
+
+
+def tell_usage(context: click.Context, error: click.UsageError) -> None:
+    """Say what is wrong with the words of a command as a document, where JSON was asked for."""
+    if context.find_root().meta.get(_JSON):
+        where = (error.ctx or context).command_path
+        print_json({"error": {"code": "usage", "message": error.format_message(), "remedy": f"See `{where} --help`."}})
+
+
 def json_option(help_text: str = "Print one JSON document with stable keys.") -> Any:
     """Give a command ``--json``; an error is then a JSON document as well."""
 
     def remember(context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
-        context.find_root().meta[_JSON] = value
+        ask_for_json(context, value)
         return value
 
     return click.option("--json", "as_json", is_flag=True, callback=remember, help=help_text)

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 import click
 
-from toolwitness.cli.answers import exit_code, explain, prepare_streams
+from toolwitness.cli.answers import ask_for_json, exit_code, explain, prepare_streams, tell_usage
 from toolwitness.cli.teaching import write_lines
 from toolwitness.core.errors import ToolwitnessError
 
@@ -73,10 +73,18 @@ class House(click.Group):
         prepare_streams()
         return super().main(*args, **kwargs)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note first whether JSON is asked for: what is then wrong with the words is told as a document too."""
+        ask_for_json(ctx, "--json" in args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for; an error of ours becomes a message and an exit code."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            tell_usage(ctx, error)
+            raise
         except ToolwitnessError as error:
             explain(error)
             sys.exit(exit_code(error))

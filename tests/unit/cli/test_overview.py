@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from tests.unit.cli.terminals import COMMAND, surroundings, toolwitness
+from tests.unit.cli.terminals import COMMAND, document, surroundings, toolwitness
 from toolwitness.cli import main
 from toolwitness.cli.main import COMMANDS
 from toolwitness.cli.teaching import Taught
@@ -84,7 +84,6 @@ def test_the_overview_names_the_commands_in_the_order_in_which_a_newcomer_needs_
         ["show", "--colour"],
         ["schema", "everything"],
         ["demo", "--port", "70000"],
-        ["demo", "--json"],
         ["replay", "gone.jsonl"],
         ["approve"],
     ],
@@ -96,6 +95,25 @@ def test_wrong_usage_ends_with_2_and_says_what_is_wrong(arguments: list[str], tm
     assert asked.stderr.startswith("Usage: toolwitness")
     assert "Error: " in asked.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        (["fly", "--json"], "toolwitness"),
+        (["show", "--colour", "--json"], "toolwitness show"),
+        (["demo", "--json"], "toolwitness demo"),
+        (["approve", "--json"], "toolwitness approve"),
+        (["authority", "revoke", "--json"], "toolwitness authority revoke"),
+        (["replay", "gone.jsonl", "--format", "tape", "--json"], "toolwitness replay"),
+    ],
+)
+def test_wrong_usage_is_a_document_where_json_is_asked_for(arguments: list[str], where: str, tmp_path: Path) -> None:
+    asked = toolwitness(*arguments, folder=tmp_path)
+    error = document(asked)["error"]
+    assert asked.returncode == 2
+    assert (error["code"], error["remedy"]) == ("usage", f"See `{where} --help`.")
+    assert f"Error: {error['message']}" in asked.stderr
 
 
 def test_the_version_is_printed() -> None:
