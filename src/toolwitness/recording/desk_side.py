@@ -131,8 +131,8 @@ class DeskSide:
         if known is not None:
             return (await read(self.place, known)).record
         view = await self.place.ledger.task(task_id)
-        carrying = [r for r in view.records.values() if _carries(r, provider_id)] if view else []
-        return carrying[-1] if carrying else None
+        carrying = [name for name, r in view.shared.items() if _carries(r, provider_id)] if view else []
+        return view.records[carrying[-1]] if view and carrying else None
 
     async def propose(
         self,
@@ -151,7 +151,8 @@ class DeskSide:
         ``proposer`` is who is seen to ask: a protocol shows its client, and not what made it ask.
         """
         corrects = follows is not None and follows.state is State.AWAITING_INPUT
-        occurrence = 1 + sum(_carries(r, provider_id) for r in await self.records(task_id))
+        view = await self.place.ledger.task(task_id)
+        occurrence = 1 + (sum(_carries(r, provider_id) for r in view.shared.values()) if view else 0)  # looked at, and not copied
         proposal = Proposal(
             tool=tool,
             inputs=inputs,
