@@ -117,8 +117,8 @@ _ERROR_TEXT: Final = re.compile(
 )
 _REFUSAL_TEXT: Final = re.compile(
     r"^\W*(?:(?:the )?(?:user|human|person|reviewer|operator|approver)\s+(?:has\s+)?(?:denied|rejected|declined|refused|disapproved)\b"
-    r"|(?:(?:the|your|this)\s+)?(?:approval|permission|request|call|tool call|execution)\s+"
-    r"(?:was\s+|has been\s+)?(?:denied|rejected|declined|refused)\b"
+    r"|(?:(?:the|your|this)\s+)?(?:approval|permission|request|call|tool call|(?:tool )?execution)\s+"
+    r"(?:was\s+|has been\s+)?(?:(?:denied|rejected|declined|refused)|(?:was\s+)?not (?:approved|permitted|allowed))\b"
     r"|(?:denied|rejected|declined|refused)\s+by\b)",
     re.IGNORECASE,
 )

@@ -208,10 +208,22 @@ class ResponsesReader(CaptureReader):
             )  # fmt: skip  # facts in lines
         elif name == "mcp_approval_response":
             self._answered(item)
+        elif name in CALLS or name in HOSTED or name == "mcp_approval_request":
+            self._stored(item, name)
         elif name in SILENT_ITEMS or (not name and text(item.get("role"))):
             return
         else:
             self.note(name or kind, "the table does not have this word")
+
+    def _stored(self, item: Event, kind: str) -> None:
+        """Take a call of a stored conversation; one that a response has shown comes back with every request, and adds nothing."""
+        provider_id = text(item.get("call_id")) or text(item.get("id"))
+        inputs = CALLS[kind][1] if kind in CALLS else "arguments"
+        written = _inputs(item.get(inputs, item.get("actions")))
+        if kind in CALLS and any(call.args == written for call in self.calls.known(provider_id)):
+            return
+        if kind in CALLS or not self.calls.known(text(item.get("id"))):
+            self._done(item, (kind, text(item.get("id")), provider_id, written))
 
     def _answered(self, item: Event) -> None:
         word, call = "mcp_approval_response", self._asked.get(text(item.get("approval_request_id")))

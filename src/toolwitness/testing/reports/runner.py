@@ -15,7 +15,7 @@ from toolwitness.testing.reports.fragments import play_fragments
 from toolwitness.testing.reports.history import read_history
 from toolwitness.testing.reports.judging import PROSE, judge
 from toolwitness.testing.reports.moments import Moment, look
-from toolwitness.testing.reports.raw import KINDS, play_raw, prepared
+from toolwitness.testing.reports.raw import KINDS, as_played, play_raw, prepared
 from toolwitness.testing.reports.raw.judging import judge_raw
 from toolwitness.testing.reports.runtime_words import Word
 from toolwitness.testing.reports.stage import Answer, Stage
@@ -46,10 +46,11 @@ async def run_report(report: object) -> Result:
     Raises:
         InvalidInput: it is no report.
     """
-    story = read_story(report)
+    told = read_story(report)
+    story = as_played(told, KINDS)
     if story.kind not in EVENTS | FRAGMENTS | frozenset(KINDS):
         keys = sorted(set(story.expected) - PROSE)
-        return Result(id=story.id, kind=story.kind, passed=False, unchecked=["unsupported", *keys])
+        return Result(id=told.id, kind=told.kind, passed=False, unchecked=["unsupported", *keys])
     stage = Stage(prepared(story) if story.kind in KINDS else story)
     findings = Findings()
     if story.kind in KINDS:
@@ -63,7 +64,7 @@ async def run_report(report: object) -> Result:
     await stage.ledger.close()
     passed = not findings.wrong and not findings.unchecked and bool(findings.checked)
     return Result(
-        id=story.id, kind=story.kind, passed=passed, wrong=findings.wrong, checked=findings.checked,
+        id=told.id, kind=told.kind, passed=passed, wrong=findings.wrong, checked=findings.checked,
         unchecked=[*findings.unchecked, *findings.left],
     )  # fmt: skip  # facts in lines
 

@@ -4,6 +4,7 @@
 ``judging`` compares what only such reports expect. The other modules play the kinds that are no stream.
 """
 
+from toolwitness.testing.reports.raw.families import as_played
 from toolwitness.testing.reports.raw.playing import KINDS, play_raw, prepared
 
-__all__ = ["KINDS", "play_raw", "prepared"]
+__all__ = ["KINDS", "as_played", "play_raw", "prepared"]

@@ -135,7 +135,7 @@ CHECKS: Final[Mapping[str, Check]] = MappingProxyType({
 # ── flags ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _REMARKS: Final[Mapping[str, str]] = MappingProxyType({
-    "denial-reported-as-error": r"a denial is reported as an error",
+    "denial-reported-as-error": r"(a|the) denial (is (reported|stored) as|comes again as) (an error|a result)",
     "status-unknown": r"does not have the state|does not have this (state|word|status)",
     "cancel-in-progress": r"\bcancel+ing\b",
     "run-finished-with-open-call": r"run finished while .* is open",

@@ -21,9 +21,30 @@ def as_it_stands(item: Item) -> Sequence[Item]:
     return (item,)
 
 
-def unwrapped(*names: str) -> Rows:
-    """Give what an item wraps under one of these names, or the item itself."""
-    return lambda item: (next((item[name] for name in names if isinstance(item.get(name), Mapping)), item),)
+def unwrapped(item: Item) -> Sequence[Item]:
+    """Give what an item wraps, or the item itself where it says its own type, role or code."""
+    if any(name in item for name in ("type", "role", "code")):
+        return (item,)
+    return (next((item[name] for name in _WRAPPERS if isinstance(item.get(name), Mapping)), item),)
+
+
+_WRAPPERS: Final = ("chunk", "event", "message", "msg", "data", "item", "part")
+
+
+def graph(item: Item) -> Sequence[Item]:
+    """Give a chunk of a graph's stream, or one message of its thread, as the row that a recorder of the stream would write."""
+    if "src" in item or "kind" in item:
+        return ({"src": "runtime", **item},)
+    if "resume" in item or "command" in item:
+        return ({"src": "driver", "kind": "Command(resume)", "event": item.get("command", item)},)
+    chunk = next((item[name] for name in ("chunk", "event", "data", "update") if isinstance(item.get(name), Mapping)), item)
+    mode = str(item.get("mode") or item.get("stream_mode") or "")
+    if mode == "tools" or (not mode and str(chunk.get("event", "")).startswith("tool-")):
+        return ({"src": "runtime", "kind": f"tools:{chunk.get('event')}", "event": chunk},)
+    if chunk.get("type") in ("ai", "tool", "human", "system", "AIMessage", "ToolMessage"):
+        node = "tools" if chunk["type"] in ("tool", "ToolMessage") else "model"
+        return ({"src": "runtime", "kind": "updates", "event": {node: {"messages": [chunk]}}},)
+    return ({"src": "runtime", "kind": mode or "updates", "event": chunk},)
 
 
 def mcp(item: Item) -> Sequence[Item]:
@@ -37,16 +58,20 @@ def mcp(item: Item) -> Sequence[Item]:
 
 FORMATS: Final[Mapping[str, tuple[str, Rows]]] = MappingProxyType({
     "raw:mcp-jsonrpc": ("mcp", mcp),
-    "raw:ag-ui": ("ag-ui", as_it_stands),
-    "raw:ai-sdk-ui-stream": ("ai-sdk", unwrapped("chunk")),
-    "raw:ai-sdk-ui-messages": ("ai-sdk-messages", as_it_stands),
+    "raw:ag-ui": ("ag-ui", unwrapped),
+    "raw:ai-sdk-ui-stream": ("ai-sdk", unwrapped),
+    "raw:ai-sdk-ui-messages": ("ai-sdk-messages", unwrapped),
     "raw:a2a-0.3": ("a2a", as_it_stands),
     "raw:a2a-1.0": ("a2a", as_it_stands),
-    "raw:openai-chat": ("openai-chat", as_it_stands),
-    "raw:openai-responses": ("openai-responses", as_it_stands),
-    "raw:anthropic": ("anthropic", as_it_stands),
-    "raw:assistant-ui": ("assistant-ui", as_it_stands),
-    "raw:celery-events": ("celery", as_it_stands),
+    "raw:openai-chat": ("openai-chat", unwrapped),
+    "raw:openai-responses": ("openai-responses", unwrapped),
+    "raw:anthropic": ("anthropic", unwrapped),
+    "raw:assistant-ui": ("assistant-ui", unwrapped),
+    "raw:assistant-ui-messages": ("assistant-ui-messages", unwrapped),
+    "raw:langgraph": ("langgraph", graph),
+    "raw:openai-agents": ("openai-agents", as_it_stands),
+    "raw:pydantic-ai": ("pydantic-ai", as_it_stands),
+    "raw:celery-events": ("celery", unwrapped),
 })  # fmt: skip  # one line a kind
 """Kinds of reports that are streams: the format whose reader reads them, and how an item becomes its rows."""
 
