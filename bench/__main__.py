@@ -18,7 +18,9 @@ def main() -> int:
     """Run what was asked for; what follows the names is passed on to each of them."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*measurements(), []], help="which ones; all where none is named")
-    options, rest = parser.parse_known_args()
+    given = sys.argv[1:]
+    named = next((place for place, one in enumerate(given) if one.startswith("-") and one not in {"-h", "--help"}), len(given))
+    options, rest = parser.parse_args(given[:named]), given[named:]
     worst = 0
     for name in options.names or measurements():
         print(f"── {name} ──", file=sys.stderr)
