@@ -186,11 +186,11 @@ async def _lost(stage: Stage) -> Seen:
 
 
 SCENES: Final = (
-    Scene(title="One approval, and two that resume with it", script=_resumed_twice),
-    Scene(title="An old checkpoint, gone on from once more", script=_replayed),
-    Scene(title="Stop, while the payment runs in a thread; then resume", script=_stopped_and_resumed),
-    Scene(title="Stop, and go on talking: what was booked?", script=_lost),
-    Scene(title="A person says no", script=_rejected),
-    Scene(title="Stop one of three calls", script=_one_of_three),
+    Scene(title="One approval, and two requests that resume with it at once", script=_resumed_twice),
+    Scene(title="Paid, then resumed from an old checkpoint with the same approval", script=_replayed),
+    Scene(title="Stop is pressed while a payment runs in a thread; then it is resumed", script=_stopped_and_resumed),
+    Scene(title="Stop after one booking, then ask: what was booked?", script=_lost),
+    Scene(title="Ana says no: an error, or her decision?", script=_rejected),
+    Scene(title="Stop the rail booking alone: do flight and hotel go on?", script=_one_of_three),
 )
 """The scenes, the loudest first."""

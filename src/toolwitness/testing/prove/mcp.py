@@ -150,10 +150,12 @@ async def _two_failures(stage: Stage) -> Seen:
 
 SCENES: Final = (
     Scene(
-        title="Stop, while the payment runs in a thread", script=_stopped_thread, source="modelcontextprotocol/python-sdk#160, #2493"
+        title="Stop is pressed while a payment runs in a thread: is it cancelled?",
+        script=_stopped_thread,
+        source="modelcontextprotocol/python-sdk#160, #2493",
     ),
-    Scene(title="A time-out, and the same call again", script=_retried, source="measured with mcp 2.3.0"),
-    Scene(title="A tool that says nothing about itself", script=_says_nothing, source="openai/codex#15519"),
-    Scene(title="Refused, or paid and then failed?", script=_two_failures, source="measured with mcp 2.3.0"),
-)  # fmt: skip  # a scene in lines
+    Scene(title="A time-out, and the same call again: how often is it paid?", script=_retried, source="measured with mcp 2.3.0"),
+    Scene(title="A tool that deletes and does not say so: is anybody asked?", script=_says_nothing, source="openai/codex#15519"),
+    Scene(title="Two calls fail: which of them paid first?", script=_two_failures, source="measured with mcp 2.3.0"),
+)
 """The scenes, the loudest first."""

@@ -185,10 +185,22 @@ async def _failed_or_denied(stage: Stage) -> Seen:
 
 
 SCENES: Final = (
-    Scene(title="One saved state, resumed twice", script=_resumed_twice, source="openai/openai-agents-python#4896; measured with 0.24.0"),
-    Scene(title="An approval that sticks", script=_sticks, source="measured with openai-agents 0.24.0"),
-    Scene(title="Stop, while the payment runs in a thread", script=_stopped_thread, source="measured with openai-agents 0.24.0"),
-    Scene(title="Stop, with one call finished", script=_forgotten, source="measured with openai-agents 0.24.0"),
-    Scene(title="Failed, or denied?", script=_failed_or_denied, source="openai/openai-agents-python#1579, openai-agents-js#1104"),
-)  # fmt: skip  # a scene in lines
+    Scene(
+        title="One approval, one saved state, resumed twice",
+        script=_resumed_twice,
+        source="openai/openai-agents-python#4896; measured with 0.24.0",
+    ),
+    Scene(title="“Always”, said to 120; the next call is for 9999", script=_sticks, source="measured with openai-agents 0.24.0"),
+    Scene(
+        title="Stop is pressed while a payment runs in a thread: is it cancelled?",
+        script=_stopped_thread,
+        source="measured with openai-agents 0.24.0",
+    ),
+    Scene(title="Stop after one booking: does the history know of it?", script=_forgotten, source="measured with openai-agents 0.24.0"),
+    Scene(
+        title="One call fails, one is denied: which is which?",
+        script=_failed_or_denied,
+        source="openai/openai-agents-python#1579, openai-agents-js#1104",
+    ),
+)
 """The scenes, the loudest first."""

@@ -163,8 +163,8 @@ async def _edited(stage: Stage) -> Seen:
 SCENES: Final = (
     Scene(title="One approval, handed in twice", script=_used_twice),
     Scene(title="Ana denies and Ben approves, at the same moment", script=_raced),
-    Scene(title="Approved with 99 in the place of 120: what ran, and who said so?", script=_edited),
-    Scene(title="Stop, while the payment runs in a thread", script=_stopped_thread),
-    Scene(title="Stop one of three calls", script=_one_of_three),
+    Scene(title="Ana changes 120 to 99 and approves: is that on record?", script=_edited),
+    Scene(title="Stop is pressed while a payment runs in a thread: is it cancelled?", script=_stopped_thread),
+    Scene(title="Stop the rail booking alone: do flight and hotel go on?", script=_one_of_three),
 )
 """The scenes, the loudest first."""
