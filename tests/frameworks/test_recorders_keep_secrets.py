@@ -8,8 +8,13 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from agents import Agent, RunConfig, function_tool
+from a2a.server.agent_execution import RequestContext
+from a2a.server.events.event_queue import EventQueue
+from a2a.types.a2a_pb2 import Message, Part, Role, SendMessageRequest
+from agents import Agent as OpenAIAgent
+from agents import RunConfig, function_tool
 from agents.testing import ScriptedModel as OpenAIModel
+from google.protobuf.struct_pb2 import Value
 from langchain.agents import create_agent
 from langchain_core.tools import tool as langchain_tool
 from mcp import Client
@@ -19,8 +24,9 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 import toolwitness as tw
 from tests.frameworks.langgraph_bench import ANN, GO
 from tests.frameworks.langgraph_model import ScriptedModel
+from tests.frameworks.test_a2a_live import Agent, drain, handler_of
 from tests.frameworks.test_mcp_live import until
-from toolwitness.adapters import langgraph, mcp, openai_agents
+from toolwitness.adapters import a2a, langgraph, mcp, openai_agents
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.values import MARKER
 from toolwitness.service.sealing import open_value
@@ -48,7 +54,7 @@ async def with_openai_agents(desk: tw.Desk, take: Body) -> None:
     text = [ResponseOutputText(text="done", type="output_text", annotations=[])]
     said = ResponseOutputMessage(id="m", content=text, role="assistant", status="completed", type="message")
     tool = function_tool(take, name_override="take", strict_mode=False)
-    agent = Agent(name="shop", model=OpenAIModel([[call], [said]]), tools=[tool])
+    agent = OpenAIAgent(name="shop", model=OpenAIModel([[call], [said]]), tools=[tool])
     await openai_agents.Recorder(desk).run(agent, "go", run_config=RunConfig(tracing_disabled=True))
 
 
@@ -60,13 +66,13 @@ async def records(desk: tw.Desk) -> list[InvocationRecord]:
     return [record for view in views if view is not None for record in view.records.values()]
 
 
-async def assert_kept(desk: tw.Desk, logged: str) -> None:
+async def assert_kept(desk: tw.Desk, logged: str, *, items: bytes = b'"items":["a"]') -> None:
     """Hold every event, value, card and log line against the secret, and the inputs against what was given."""
     (record,) = await records(desk)
     for said in filter(None, (record.inputs, record.executed_inputs)):
         raw = await desk.ledger.value(said["ref"]) or b""
         assert MARKER.encode() in raw
-        assert b'"items":["a"]' in raw.replace(b" ", b"")
+        assert items in raw.replace(b" ", b"")
         assert SECRET.encode() in (await open_value(desk.ledger, said["ref"]) or b"")
     events = await desk.ledger.read()
     shown = [str(dict(one.event.data)) for one in events]
@@ -127,3 +133,29 @@ async def test_an_mcp_call_leaks_nothing_at_either_side(desk: tw.Desk, caplog: p
 
     assert [str(record.state) for record in await records(desk)] == ["succeeded"]
     await assert_kept(desk, caplog.text)
+
+
+class Changing(Agent):
+    """An agent that changes the message that it was given, and completes."""
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        said = context.message
+        assert said is not None
+        self.truth.append(said.parts[0].data.struct_value.fields["password"].string_value)
+        said.parts[0].data.struct_value.fields["items"].string_value = "changed"
+        said.parts[0].data.struct_value.fields["password"].string_value = "changed as well"
+        await super().execute(context, event_queue)
+
+
+async def test_an_a2a_message_leaks_nothing_and_is_on_record_as_it_came(desk: tw.Desk, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="toolwitness")
+    held = Value()
+    held.struct_value.update({"items": "a", "password": SECRET})
+    agent = Changing()
+    request = SendMessageRequest(message=Message(message_id="m", role=Role.ROLE_USER, parts=[Part(data=held)]))
+
+    await drain(handler_of(a2a.Recorder(desk).serve(agent)), request)
+
+    assert agent.truth[0] == SECRET
+    assert [str(record.state) for record in await records(desk)] == ["succeeded"]
+    await assert_kept(desk, caplog.text, items=b'"items":"a"')
