@@ -256,3 +256,38 @@ def test_a_body_that_writes_its_progress_is_not_started_again(word: str) -> None
     judged = score(shown("succeeded"), body("start", word, word, "end"), allowed=lambda _: ())
 
     assert (judged.false, judged.undecided) == ([], [])
+
+
+# ── a body that only writes that it left ─────────────────────────────────────────────────────────────────────────────
+
+
+def beside(*words: str, **facts: Any) -> Rows:
+    return [{"src": "truth", "kind": word, "event": {"ev": word, **facts}} for word in words]
+
+
+SAW = "server.onToolExecutionEnd"
+
+
+@pytest.mark.parametrize(
+    ("rows", "ends"),
+    [
+        (beside(SAW, toolCallId="c1", type="tool-result"), "end"),
+        (beside(SAW, toolCallId="c1", type="tool-error", error="Error: no"), "raise"),
+        (beside(SAW, toolCallId="c1", type="tool-error", error="AbortError: stop"), "cancelled"),
+        ([], "cancelled"),
+    ],
+)
+def test_a_body_that_wrote_its_finally_ended_as_the_server_saw_it_end(rows: Rows, ends: str) -> None:
+    truth = [*beside("server.onToolExecutionStart", toolCallId="c1"), *beside("tool.start", "tool.yield", "tool.finally"), *rows]
+
+    read = truth_of([{**row, "seq": number} for number, row in enumerate(truth, start=1)], [("c1", "t")])
+
+    assert ([run.end for run in read.of("c1", "t") or []], read.unread) == ([ends], [])
+
+
+def test_a_finally_after_an_end_is_no_other_end() -> None:
+    truth = beside("tool.start", "tool.end", "tool.finally", id="c1")
+
+    read = truth_of([{**row, "seq": number} for number, row in enumerate(truth, start=1)], [("c1", "t")])
+
+    assert [run.end for run in read.of("c1", "t") or []] == ["end"]

@@ -21,6 +21,8 @@ class Sign(StrEnum):
     """The body itself saw its cancellation and ended by it."""
     PAUSED = "paused"
     """The body asked for an approval or an answer and gave up its turn; it goes on in a later run."""
+    UNWOUND = "unwound"
+    """The body left, and did not say how: a ``finally``. Whoever saw it leave may."""
     EFFECT = "effect"
     CARRIED_ON = "carried on"
     """The body was seen at work; neither its beginning nor its end."""
@@ -66,6 +68,8 @@ class Episode:
     """Whether a row without an id could have meant this run or another: what it says of the end is not to be scored."""
     left: bool = False
     """Whether somebody stopped waiting for it."""
+    unwound: bool = False
+    """Whether the body was seen to leave, however it did."""
     answered: bool = False
     """Whether a result of it came, though it wrote no end."""
     entered: bool = False
@@ -132,6 +136,8 @@ class Book:
             self._read(mark)
         for mark in list(self._awaited):
             self._keep(mark, mark.call, sure=True)
+        for run in (run for runs in self.truth.runs.values() for run in runs if run.unwound and run.open):
+            run.end = "cancelled"  # it left, and nobody saw it return or raise
         self.truth.whole = watched
         return self.truth
 
@@ -161,7 +167,7 @@ class Book:
     def _run(self, runs: list[Episode], mark: Mark, call: str) -> Episode | None:
         """Give the run that a mark belongs to, a new one where it begins one, ``None`` where it belongs to none."""
         unfinished = [run for run in runs if run.open]
-        implied = mark.sign in {Sign.EFFECT, *_ENDS, Sign.SEEN_LEAVING, *_SEEN}
+        implied = mark.sign in {Sign.EFFECT, *_ENDS, Sign.UNWOUND, Sign.SEEN_LEAVING, *_SEEN}
         again = mark.sign is Sign.EFFECT and not any(run.entered for run in runs) and not any(not run.effects for run in unfinished)
         if mark.sign in {Sign.ENTERED, Sign.SEEN_STARTING} or again or (implied and not runs):
             self._awaited = [one for one in self._awaited if one is not self._awaited_for(call)]
@@ -178,6 +184,9 @@ class Book:
     def _write(self, run: Episode, mark: Mark) -> None:
         if mark.sign is Sign.EFFECT:
             run.effects += 1
+        elif mark.sign is Sign.UNWOUND:
+            run.unwound = True
+            self.truth.writes_ends.add(run.tool)
         elif mark.sign is Sign.SEEN_LEAVING:
             run.left = True
         elif mark.sign in _ENDS:

@@ -12,8 +12,12 @@ _BODY: Final = {
     "throw": Sign.RAISED,
     "saw_abort": Sign.CANCELLED,
     "saw_cancel": Sign.CANCELLED,
-    "finally": Sign.CANCELLED,
+    "finally": Sign.UNWOUND,
     "ack": Sign.CARRIED_ON,
+    "yield": Sign.CARRIED_ON,
+    "progress": Sign.CARRIED_ON,
+    "step": Sign.CARRIED_ON,
+    "tick": Sign.CARRIED_ON,
     "emitted_cancel_result": Sign.CARRIED_ON,
 }
 _STARTING: Final = frozenset({"server.onToolCallStart", "server.onToolExecutionStart", "onToolExecutionStart"})
