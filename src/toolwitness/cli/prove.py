@@ -56,7 +56,8 @@ def prove(framework: str | None, *, everything: bool, as_json: bool) -> None:
 def _list(*, as_json: bool) -> None:
     """Say which frameworks can be shown, and what to install for the others."""
     if as_json:
-        print_json({"provable": [{"framework": name, "installed": one.installed or None} for name, one in PROVABLE.items()]})
+        provable_here = [{"framework": name, "installed": one.installed or None} for name, one in PROVABLE.items()]
+        print_json({"frameworks": [], "provable": provable_here})
         return
     for name, one in PROVABLE.items():
         here = f"{one.distribution} {one.installed}" if one.installed else f'not installed: pip install "toolwitness[{one.extra}]"'
@@ -68,7 +69,8 @@ async def _one(name: str, *, as_json: bool) -> dict[str, Any]:
     found = provable(name)
     on = screen()
     if not as_json:
-        say(inked(f"{name}: {found.distribution} {found.installed}, a scripted model, no network", "bold", on))
+        for row in wrapped(f"{name}: {found.distribution} {found.installed}, a scripted model, no network", on.columns):
+            say(inked(row, "bold", on))
     began = time.monotonic()
     scenes: list[Shown] = []
     async for scene in show(name):
@@ -91,7 +93,9 @@ async def _one(name: str, *, as_json: bool) -> dict[str, Any]:
 
 def _scene(number: int, scene: Shown, on: Screen) -> list[str]:
     """Draw one scene: its title, and for each half what was told above what happened."""
-    lines = [f"{inked(str(number), 'quiet', on)}  {inked(scene.title, 'bold', on)}"]
+    first, *more = wrapped(scene.title, on.columns - len(_MARGIN))
+    lines = [f"{inked(f'{number:<2}', 'quiet', on)} {inked(first, 'bold', on)}"]
+    lines += [f"{_MARGIN}{inked(row, 'bold', on)}" for row in more]
     for name, half in zip(_HALVES, (scene.alone, scene.with_us), strict=True):
         lines += _half(name, half, on)
     return lines

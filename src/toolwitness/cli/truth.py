@@ -41,6 +41,11 @@ def truth(directory: Path, framework: str, *, as_json: bool) -> None:
             f"Nothing in {directory} was recorded by {framework!r}.", field="framework",
             remedy="Leave the option out to see which frameworks there are.",
         )  # fmt: skip  # one error
+    if not told.judged and not told.skipped:
+        raise InvalidInput(
+            f"{directory} is empty: no recording, nothing judged.", field="directory",
+            remedy="Lay recordings as DIR/FRAMEWORK/NAME.jsonl.",
+        )  # fmt: skip  # one error
     if as_json:
         print_json(told.as_document())
     else:

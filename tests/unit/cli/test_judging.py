@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.unit.cli.terminals import a_process
+from tests.unit.cli.terminals import a_process, toolwitness
 
 CAPTURES = Path(__file__).resolve().parents[3] / "spec" / "captures"
 
@@ -62,3 +62,9 @@ def test_a_framework_that_recorded_nothing_here_is_named_with_what_to_do(tmp_pat
     assert told.returncode == 2
     assert "Nothing in" in told.stderr
     assert "Leave the option out" in told.stderr
+
+
+def test_a_directory_in_which_nothing_lies_is_no_success(tmp_path: Path) -> None:
+    asked = toolwitness("truth", str(tmp_path), "--json", folder=tmp_path)
+    assert asked.returncode == 2
+    assert json.loads(asked.stdout)["error"]["field"] == "directory"
