@@ -12,7 +12,7 @@ from tests.unit.cli.terminals import a_process, document, surroundings
 
 README = (Path(__file__).resolve().parents[3] / "README.md").read_text(encoding="utf-8")
 PROGRAM = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
-TYPED = re.findall(r"```console\n(.*?)```", README, re.DOTALL)[2]
+TYPED = next(block for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL) if "[actors]" in block)
 
 
 def test_the_program_waits_until_somebody_approves_it_from_another_terminal_and_then_books(tmp_path: Path) -> None:
