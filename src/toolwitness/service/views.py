@@ -76,9 +76,9 @@ def controls_for(
     place: Workplace, view: TaskView, record: InvocationRecord, policy: ToolPolicy, actor: Actor, *, authority: Authority | None = None
 ) -> tuple[Control, ...]:
     """Give every control that the moment offers ``actor`` at one invocation."""
-    latest = latest_attempts(view.records)
-    newest = latest.get(root_of(record, view.records), record)
-    blocked = blocked_by(record, view.task, view.records, latest=latest)
+    latest = latest_attempts(view.shared)
+    newest = latest.get(root_of(record, view.shared), record)
+    blocked = blocked_by(record, view.task, view.shared, latest=latest)
     return permitted_actions(record, policy, actor, place.now(), latest_attempt=newest.id, blocked_by=blocked, authority=authority)
 
 
@@ -107,7 +107,7 @@ async def _document(place: Workplace, view: TaskView, record: InvocationRecord, 
     if (standing := str((record.inputs or {}).get("ref"))) in values:
         values[standing] = as_shown(values[standing], policy)
     controls = controls_for(place, view, record, policy, actor, authority=await place.authority_in(record.tenant))
-    return build_invocation_document(record, values=values, verdicts=controls, blocked=blocked_by(record, view.task, view.records))
+    return build_invocation_document(record, values=values, verdicts=controls, blocked=blocked_by(record, view.task, view.shared))
 
 
 async def task_document(place: Workplace, task_id: str, actor: Actor) -> Document:
