@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from math import isfinite
 from typing import Any, Protocol, cast
@@ -22,6 +22,8 @@ from toolwitness.core.states import TERMINAL, ClosureKind, Owner, State, Termina
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.ports import Draft
 from toolwitness.reading.pen import stable
+from toolwitness.recording.decided import Decided, decided_of
+from toolwitness.recording.news import News, Stoppable
 from toolwitness.runtime.recovery import holder_of, is_gone, is_here
 from toolwitness.service.claim import claim
 from toolwitness.service.looking import look_at
@@ -40,14 +42,6 @@ class DeskLike(Protocol):
 
     async def start(self) -> Any:
         """Begin to look at deadlines."""
-        ...
-
-
-class Stoppable(Protocol):
-    """Whatever a cancellation request can be passed on to: a guarded body, or a request that is out."""
-
-    def request_stop(self, reason: str) -> object:
-        """Ask it, and nothing else, to stop."""
         ...
 
 
@@ -71,17 +65,6 @@ class Support(StrEnum):
     """It runs elsewhere (an MCP server): only our wait can be ended, which proves nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What became of a call before dispatch: may it go on, why not, and with which inputs."""
-
-    permitted: str
-    """``yes`` or ``no``."""
-    why: str = ""
-    inputs: bytes = b""
-    """The exact bytes of the inputs that stand."""
-
-
 class DeskSide:
     """Everything that a recorder does at the desk."""
 
@@ -93,10 +76,7 @@ class DeskSide:
         self._task_id = task_id
         self._ids: dict[tuple[str, str], str] = {}
         self._orders: dict[str, int] = {}
-        self._bodies: dict[str, Stoppable] = {}
-        self._news = asyncio.Event()
-        self._follower: asyncio.Task[None] | None = None
-        self._followed = 0
+        self._news = News(desk.place, f"{framework}-follow")
 
     @property
     def in_hand(self) -> int:
@@ -282,11 +262,11 @@ class DeskSide:
             asyncio.CancelledError: the run's own; the request is withdrawn, so that a late approval runs nothing.
         """
         try:
-            async with self._following():
+            async with self._news.following():
                 while True:
-                    self._news.clear()
+                    self._news.forget()
                     record = (await read(self.place, invocation_id)).record
-                    decided = _decided(record)
+                    decided = decided_of(record)
                     if decided is not None:
                         return Decided(decided.permitted, decided.why, await self.standing(record))
                     await self._news.wait()
@@ -296,7 +276,7 @@ class DeskSide:
 
     async def is_decided(self, invocation_id: str) -> bool:
         """Tell whether the call is permitted or closed by now, without waiting."""
-        return _decided((await read(self.place, invocation_id)).record) is not None
+        return decided_of((await read(self.place, invocation_id)).record) is not None
 
     async def withdraw(self, invocation_id: str, reason: str) -> None:
         """Close a call that waits, in the name of its proposer; nothing where somebody has answered first."""
@@ -327,9 +307,9 @@ class DeskSide:
         Whoever holds it may be this process or another of this machine. If that one is gone, the call is recorded as lost; if it is on
         another machine, nothing is known of it here, and nothing is waited for.
         """
-        async with self._following():
+        async with self._news.following():
             while True:
-                self._news.clear()
+                self._news.forget()
                 record = (await read(self.place, invocation_id)).record
                 held_by = holder_of(record)
                 if record.state in TERMINAL or Code.OUTCOME_UNKNOWN in record.findings or not is_here(held_by):
@@ -337,8 +317,7 @@ class DeskSide:
                 if why := is_gone(held_by):
                     await self.lose(record, why)
                     return (await read(self.place, invocation_id)).record
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), _LOOK_AGAIN)  # a process that is killed makes no news
+                await self._news.wait(_LOOK_AGAIN)  # a process that is killed makes no news
 
     async def lose(self, record: InvocationRecord, reason: str) -> None:
         """Record that nobody will see how a call ended that was seen to start, because whoever held it is gone."""
@@ -354,12 +333,8 @@ class DeskSide:
     @asynccontextmanager
     async def holding(self, invocation_id: str, body: Stoppable) -> AsyncGenerator[None]:
         """Pass cancellation requests for this call, and for no other, on to its body."""
-        self._bodies[invocation_id] = body
-        try:
-            async with self._following():
-                yield
-        finally:
-            del self._bodies[invocation_id]
+        async with self._news.holding(invocation_id, body):
+            yield
 
     async def progress(self, task_id: str, provider_id: str, text: bytes, counts: Mapping[str, int]) -> None:
         """Record progress that a tool emitted through the framework."""
@@ -369,33 +344,6 @@ class DeskSide:
         order = self._orders[record.id] = max(self._orders.get(record.id, 0), record.progress_order) + 1
         await self._say(record, Kind.PROGRESS, {"order": order, **counts}, values={"text": text})
 
-    # ── news ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    @asynccontextmanager
-    async def _following(self) -> AsyncGenerator[None]:
-        """Follow the ledger while anybody here waits for it."""
-        self._followed += 1
-        if self._follower is None:
-            after = await self.place.ledger.head()
-            self._follower = asyncio.create_task(self._follow(after), name=f"{self.framework}-follow")
-        try:
-            yield
-        finally:
-            self._followed -= 1
-            follower = self._follower
-            if self._followed == 0 and follower:
-                follower.cancel()
-                self._follower = None
-
-    async def _follow(self, after: int) -> None:
-        async for batch in self.place.ledger.follow(after=after):
-            for recorded in batch:
-                event = recorded.event
-                body = self._bodies.get(event.invocation_id or "")
-                if body is not None and event.kind == Kind.CANCEL_REQUESTED and not event.refusal:
-                    body.request_stop(str(event.data.get("reason") or f"requested by {event.data.get('actor')}"))
-            self._news.set()
-
 
 _LOOK_AGAIN = 1.0
 """Seconds after which whoever holds a call that is waited for is looked at again."""
@@ -403,23 +351,6 @@ _LOOK_AGAIN = 1.0
 
 def _carries(record: InvocationRecord, provider_id: str) -> bool:
     return any(row.get("provider_call_id") == provider_id for row in record.proposal.get("correlation") or ())
-
-
-def _decided(record: InvocationRecord) -> Decided | None:
-    """Read what was decided, where anything was."""
-    if record.state is State.EXPIRED:
-        return Decided("no", f"The {record.elapsed} deadline passed before anybody decided.")
-    if record.state in TERMINAL:
-        closure = record.closure
-        return Decided("no", f"{closure.kind} by {closure.initiator}: {closure.reason}" if closure else f"It is already {record.state}.")
-    if record.permission is not None:
-        refused = record.permission.get("refused")
-        return Decided("no", str(record.permission.get("reason"))) if refused else Decided("yes")
-    answer = record.approval.answer if record.approval is not None else None
-    if not record.starts or answer is None:
-        return None
-    # Asked for in the middle of a body that was seen to start: nothing is dispatched by the answer, and only the body's own end closes it.
-    return Decided("yes") if record.granted else Decided("no", f"{answer.kind} by {answer.actor}: {answer.reason}")
 
 
 def _ungoverned(place: Workplace, draft: Draft) -> Draft:

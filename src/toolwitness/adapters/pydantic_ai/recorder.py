@@ -32,7 +32,8 @@ from toolwitness.core.states import TERMINAL, State
 from toolwitness.core.verdicts import PolicyVerdict
 from toolwitness.reading.lenient import members
 from toolwitness.reading.pen import exact
-from toolwitness.recording.desk_side import Decided, DeskLike, DeskSide, Rule, Support, same_json
+from toolwitness.recording.decided import Decided
+from toolwitness.recording.desk_side import DeskLike, DeskSide, Rule, Support, same_json
 from toolwitness.recording.guard import Guard, Raised
 from toolwitness.runtime.courier import outlast
 from toolwitness.runtime.encoding import encode_value, to_json
