@@ -1,5 +1,6 @@
 """Read a policy file, and ask it: what it answers, which class or rule gave the answer, and what somebody may do."""
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import click
 from toolwitness.bootstrap.policy_file import load_policy
 from toolwitness.bootstrap.world import SystemClock
 from toolwitness.cli.answers import json_option, print_json, run, say
-from toolwitness.cli.desks import desk_at, policy_file, with_policy
+from toolwitness.cli.desks import desk_at, login, policy_file, with_policy
+from toolwitness.cli.drawing import screen
 from toolwitness.cli.teaching import Taught, TaughtGroup
 from toolwitness.core.verdicts import Actor, Control
 from toolwitness.policy.explain import Explained, Offered, explain_answers, explain_states
@@ -81,7 +83,7 @@ def _contents(found: PolicyFile) -> dict[str, Any]:
     ],
 )
 @click.argument("tool")
-@click.option("--actor", required=True, metavar="ID", help="Who would act, for example os:ann.")
+@click.option("--actor", default="", metavar="ID", help="Who would act, for example os:ann; you, where it is left out.")
 @click.option("--role", "roles", multiple=True, metavar="ROLE", help="A role that they hold, beside those of the policy file.")
 @click.option("--tenant", default="", metavar="TENANT", help="Their tenant, which is also the call's.")
 @with_policy
@@ -99,7 +101,8 @@ def explain(
         now = SystemClock().now()
         file = policy_file(policy)
         governing = await _recorded(db, file, tool) if db else file.govern(tool)
-        who = Actor(id=actor, roles=frozenset(roles) | roles_of(file, actor, now), tenant=tenant, channel="cli")
+        name = actor or f"os:{login()}"
+        who = Actor(id=name, roles=frozenset(roles) | roles_of(file, name, now), tenant=tenant, channel="cli")
         answers, states = explain_answers(governing), explain_states(governing, who, now)
         if as_json:
             print_json(_document(governing, who, answers, states))
@@ -138,14 +141,32 @@ def _document(governing: ToolPolicy, who: Actor, answers: tuple[Explained, ...],
 
 
 def _drawn(governing: ToolPolicy, who: Actor, answers: tuple[Explained, ...], states: tuple[Offered, ...]) -> str:
+    columns = screen().columns
     widths = [max(len(getattr(one, name)) for one in answers) for name in ("question", "answer")]
     lines = [f"{governing.tool}  ({governing.version})", ""]
-    lines += [f"  {one.question:<{widths[0]}}  {one.answer:<{widths[1]}}  {one.by}" for one in answers]
-    lines += ["", f"What {who.id} ({', '.join(sorted(who.roles)) or 'no role'}) may do, when nothing else stands in the way:", ""]
+    lines += [row for one in answers for row in _answered(one, widths, columns)]
+    heading = f"What {who.id} ({', '.join(sorted(who.roles)) or 'no role'}) may do, when nothing else stands in the way:"
+    lines += ["", *_hung(heading, 0, columns), ""]
     for one in states:
         lines.append(f"  {str(one.state).replace('_', ' ')}")
-        lines += [_line(control) for control in one.controls] or ["    nothing"]
+        lines += [row for control in one.controls for row in _hung(_line(control), 33, columns)] or ["    nothing"]
     return "\n".join(lines)
+
+
+def _answered(one: Explained, widths: list[int], columns: int) -> list[str]:
+    """Draw one answer as a row of the table; where the terminal is too narrow for one, with its grounds on a line below it."""
+    row = f"  {one.question:<{widths[0]}}  {one.answer:<{widths[1]}}  {one.by}"
+    if len(row) <= columns:
+        return [row]
+    below = widths[0] + 4
+    grounds = f"{'':<{min(below, columns * 2 // 5)}}({one.by})"
+    return [*_hung(f"  {one.question:<{widths[0]}}  {one.answer}", below, columns), *_hung(grounds, below, columns)]
+
+
+def _hung(line: str, indent: int, columns: int) -> list[str]:
+    """Break a line that does not fit and hang the rest below ``indent``; a narrow terminal gets less of it."""
+    hang = " " * min(indent, columns * 2 // 5)
+    return textwrap.wrap(line, width=columns, subsequent_indent=hang, break_on_hyphens=False)
 
 
 def _line(control: Control) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.terminals import Ledger, document, toolwitness
+from tests.unit.cli.terminals import Ledger, a_process, document, me, toolwitness
 
 FILE = """
 [actors]
@@ -122,3 +122,16 @@ def test_with_a_ledger_the_policy_that_was_recorded_counts_too(ledger: Ledger) -
     assert alone["answers"][0]["by"].startswith("nobody declared")
     unknown = ("policy", "explain", "nobody", "--actor", "x", "--db", ledger.file, "--json")
     assert document(toolwitness(*unknown, folder=ledger.folder))["answers"][0]["by"].startswith("nobody declared")
+
+
+def test_who_asks_without_naming_anybody_asks_for_themselves(file: Path) -> None:
+    found = document(toolwitness("policy", "explain", "book", "--policy", str(file), "--json", folder=file.parent))
+    assert found["actor"]["id"] == me()
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "120"])
+def test_an_explanation_fits_the_terminal(file: Path, columns: str) -> None:
+    asked = ("policy", "explain", "book", "--actor", "os:ann", "--policy", str(file))
+    shown = a_process(*asked, folder=file.parent, environment={"COLUMNS": columns})
+    assert shown.returncode == 0, shown.stderr
+    assert max(len(line) for line in shown.stdout.splitlines()) <= int(columns)
