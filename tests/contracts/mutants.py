@@ -7,7 +7,7 @@ forgotten, every action offered or withheld. A table that grows makes more of th
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pkgutil import iter_modules
@@ -213,11 +213,20 @@ def classes_that_ask_for_less() -> Iterator[Mutant]:
                 yield _weakened(consequence, row, question, tuple(one for one in getattr(row, question) if one != name))
     for one in consequences.UNKNOWN:
         fewer = tuple(other for other in consequences.UNKNOWN if other != one)
-        yield Mutant(f"an unknown tool is not {one}", POLICY, lambda fewer=fewer: standing_in(consequences.UNKNOWN, fewer))
+        yield Mutant(f"an unknown tool is not {one}", POLICY, lambda fewer=fewer: _forgetting(standing_in(consequences.UNKNOWN, fewer)))
 
 
 def _weakened(consequence: str, row: object, question: str, answer: object) -> Mutant:
-    return Mutant(f"{consequence}: {question} is {answer!r}", POLICY, lambda: part(row, question, answer), "test_small_print")
+    return Mutant(f"{consequence}: {question} is {answer!r}", POLICY, lambda: _forgetting(part(row, question, answer)), "test_small_print")
+
+
+@contextmanager
+def _forgetting(mutation: AbstractContextManager[None]) -> Iterator[None]:
+    """Put a mutation in place where what the table said before is remembered: forget that, then and afterwards."""
+    with mutation:
+        consequences._combined.cache_clear()
+        yield
+    consequences._combined.cache_clear()
 
 
 def actions_with_fewer_rules() -> Iterator[Mutant]:
