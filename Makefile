@@ -55,7 +55,7 @@ coverage: $(STAMPS)/dev $(BUNDLE) $(FRONT_ENDS) tests/node/node_modules/.stamp c
 	@$(BIN)/coverage report --fail-under=100 --include='src/toolwitness/core/*,src/toolwitness/contract/*,src/toolwitness/policy/*,src/toolwitness/presentation/*'
 
 .PHONY: check
-check: $(STAMPS)/dev web/node_modules/.stamp ## Lint, formatting, the stairs between rooms, and types on both sides
+check: $(STAMPS)/dev web/node_modules/.stamp examples/front_ends/web/node_modules/.stamp ## Lint, formatting, the stairs between rooms, and types on both sides
 	$(call say,ruff: lint and formatting)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -67,6 +67,7 @@ check: $(STAMPS)/dev web/node_modules/.stamp ## Lint, formatting, the stairs bet
 	@$(BIN)/mypy
 	$(call say,TypeScript)
 	@cd web && npm run check --silent
+	@cd examples/front_ends/web && npm run check --silent
 
 .PHONY: format
 format: $(STAMPS)/dev ## Let ruff format the tree and mend what it can
