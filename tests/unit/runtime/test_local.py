@@ -23,12 +23,14 @@ ASKS = {"consequences": [tw.EXTERNALLY_VISIBLE], "approvers": ["role:finance"]}
 
 @pytest.fixture(autouse=True)
 async def _nothing_is_left_behind():
-    """Every test ends without a task or a thread of ours."""
+    """Every test ends without a task or a thread of ours that was not there before: a program without a loop keeps its desk's own."""
+    before = set(threading.enumerate())
     yield
     gc.collect()
     ours = [task for task in asyncio.all_tasks() if task.get_name().startswith("toolwitness")]
     assert ours == []
-    assert [t.name for t in threading.enumerate() if t.name.startswith("toolwitness") and not t.name.startswith("toolwitness-ledger")] == []
+    new = [t.name for t in threading.enumerate() if t not in before]
+    assert [name for name in new if name.startswith("toolwitness") and not name.startswith("toolwitness-ledger")] == []
 
 
 # ── what the body gets ──────────────────────────────────────────────────────────────────────────────────────────────
