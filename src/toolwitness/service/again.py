@@ -6,7 +6,7 @@ Each makes a new invocation or request; no old one is touched (R9).
 from collections.abc import Mapping
 from typing import Final
 
-from toolwitness.core.errors import InvalidInput
+from toolwitness.core.errors import InvalidInput, NotPermitted
 from toolwitness.core.evidence import Kind
 from toolwitness.core.record import InvocationRecord
 from toolwitness.core.states import TERMINAL, ClosureKind, Owner
@@ -57,8 +57,7 @@ async def resubmit(place: Workplace, invocation_id: str, *, actor: Actor, reason
 
 async def _again(place: Workplace, invocation_id: str, kind: Kind, action: str, actor: Actor, reason: str, request_id: str) -> Receipt:
     """Record the wish and the new proposal in one append, move what depends on the old attempt, and submit the new one."""
-    before = (await read(place, invocation_id)).record
-    raw = await inputs_of(place, before)
+    raw, unreadable = await _inputs(place, (await read(place, invocation_id)).record)
     new_id = place.ids.new("inv")
 
     def decide(situation: Situation) -> list[Draft]:
@@ -73,6 +72,8 @@ async def _again(place: Workplace, invocation_id: str, kind: Kind, action: str, 
             record, situation.policy, actor, action=action, now=situation.now, latest_attempt=newest, authority=situation.authority
         )  # fmt: skip  # one call
         require(verdict, act)
+        if unreadable is not None:
+            raise unreadable
         proposal = _next_proposal(record, raw, actor, kind, act.event.ref)
         next_one = proposal_draft(
             place, record.task_id, proposal, tenant=record.tenant, invocation_id=new_id, policy=situation.policy
@@ -82,6 +83,14 @@ async def _again(place: Workplace, invocation_id: str, kind: Kind, action: str, 
     receipt = await carry_out(place, invocation_id, decide)
     after = await submit(place, new_id)
     return Receipt(recorded=(*receipt.recorded, *after.recorded), record=after.record)
+
+
+async def _inputs(place: Workplace, record: InvocationRecord) -> tuple[bytes, NotPermitted | None]:
+    """Give the inputs to begin again with, or why they cannot be read: that is said only where policy would let anybody begin again."""
+    try:
+        return await inputs_of(place, record), None
+    except NotPermitted as error:
+        return b"", error
 
 
 def _next_proposal(record: InvocationRecord, raw: bytes, actor: Actor, kind: Kind, cause: str) -> Proposal:
@@ -118,7 +127,7 @@ async def reverse(place: Workplace, invocation_id: str, *, actor: Actor, reason:
         NotPermitted: the tool names no inverse, its window is over, or the inverse's policy is not known here; the refusal is on record.
     """
     before = await read(place, invocation_id)
-    raw = await inputs_of(place, before.record)
+    raw, unreadable = await _inputs(place, before.record)
     governing = await _inverse_policy(place, before)
     new_id = place.ids.new("inv")
 
@@ -129,6 +138,8 @@ async def reverse(place: Workplace, invocation_id: str, *, actor: Actor, reason:
         require(judge_action(record, situation.policy, actor, action="reverse", now=situation.now, authority=situation.authority), act)
         if inverse is None or governing is None:
             raise Refusal(_unknown_inverse(situation), act, remedy=_DECLARE_INVERSE)
+        if unreadable is not None:
+            raise unreadable
         stays = f" ({inverse.leaves} stays)" if inverse.leaves else ""
         proposal = Proposal(
             tool=inverse.tool, inputs=raw, source_request=f"reversal of {record.id} by {actor.id}", proposer=actor.id,

@@ -41,7 +41,7 @@ async def approve(
             now=situation.now,
             authority=situation.authority,
         )
-        require(verdict, act, remedy="Look at the card again: it shows what can still be decided.")
+        require(verdict, act)
         asked = next((one for one in situation.record.approvals if one.id == wanted), None)
         if asked is not None and asked.lacking > 1:
             return [replace(act, event=replace(act.event, once_key=f"answer:{wanted}:{actor.id}"))]  # others still have to agree

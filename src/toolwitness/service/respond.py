@@ -32,7 +32,7 @@ async def respond(
             place, record, Kind.INPUT_SUPPLIED, facts, owner=Owner.USER, values={"inputs": answer},
             once_key=f"answer:{waiting.id}" if waiting else "",
         )  # fmt: skip  # facts in lines
-        require(_judge(situation, actor, wanted), act, remedy="Look at the card again: it shows what can still be decided.")
+        require(_judge(situation, actor, wanted), act)
         closed = {
             "kind": str(ClosureKind.ANSWERED_BY_HUMAN), "initiator": actor.id, "scope": "this invocation", "at": place.stamp(),
             "reason": reason or f"answered in the tool's place by {actor.id}", "approval_id": wanted or None, "executed": False,

@@ -312,7 +312,10 @@ def _lost_to(winner: Recorded, act: Draft | None) -> Refusal:
     return Refusal(PolicyVerdict(allowed=False, rule="already-decided", reason=reason, facts=facts), act)
 
 
-def require(verdict: PolicyVerdict, act: Draft | None = None, *, remedy: str = "") -> None:
+LOOK_AGAIN: Final = "Look at the card again: it shows what can still be done, and why the rest is off."
+
+
+def require(verdict: PolicyVerdict, act: Draft | None = None, *, remedy: str = LOOK_AGAIN) -> None:
     """Go on only if policy allows.
 
     Raises:
