@@ -48,6 +48,9 @@ def installed(wheel: Path, folder: Path, extra: str = "") -> Path:
     programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
     named = f"toolwitness[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
     filled = run(find_uv_bin(), "pip", "install", "--quiet", "--python", programs / "python", named, folder=folder)
+    if filled.returncode:  # uv does not read pip's configuration: where only pip knows the way to the packages, pip goes it
+        assert run(sys.executable, "-m", "venv", "--clear", folder / "venv", folder=folder).returncode == 0
+        filled = run(programs / "python", "-m", "pip", "install", "--quiet", named, folder=folder)
     assert filled.returncode == 0, filled.stderr
     return programs
 
