@@ -83,7 +83,7 @@ async def chat(clock: StoryClock) -> AsyncIterator[str]:
     desk.host = "office-1"
     world = FrontEndWorld()
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(desk, world, who=lambda request: ada), log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(create_app(desk, world, who=lambda request: ada), log_level="warning", lifespan="off"))
     async with desk:
         serving_it = asyncio.create_task(server.serve(sockets=[listener]))
         try:
