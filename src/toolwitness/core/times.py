@@ -24,6 +24,6 @@ def parse_rfc3339(text: object) -> datetime | None:
 def _read(text: str) -> datetime | None:
     try:
         at = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return at.astimezone(UTC) if at.tzinfo is not None else None
+    except (ValueError, OverflowError):  # the first and the last hours of the calendar have no name in UTC
         return None
-    return at.astimezone(UTC) if at.tzinfo is not None else None

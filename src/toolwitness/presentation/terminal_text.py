@@ -90,7 +90,10 @@ def local(text: str, screen: Screen, *, timespec: str = "seconds") -> str:
     read = instant(text)
     if read is None:
         return visible(text)
-    there = read.astimezone(screen.zone)
+    try:
+        there = read.astimezone(screen.zone)
+    except OverflowError:  # the last hours of the calendar have no name in this zone
+        return visible(text)
     today = screen.now is not None and there.date() == screen.now.astimezone(screen.zone).date()
     clock = there.time().isoformat(timespec)
     return clock if today else f"{there.date().isoformat()} {clock}"

@@ -183,6 +183,9 @@ def test_a_time_without_a_zone_is_not_written() -> None:
         rfc3339(datetime(2026, 11, 30, 10))  # noqa: DTZ001  # the point of the test
 
 
-@pytest.mark.parametrize("text", [None, 7, "", "tomorrow", "2026-11-30T10:00:00", "fixture-time"])
+@pytest.mark.parametrize(
+    "text",
+    [None, 7, "", "tomorrow", "2026-11-30T10:00:00", "fixture-time", "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"],
+)
 def test_what_is_no_time_with_a_zone_is_not_read(text: object) -> None:
     assert parse_rfc3339(text) is None

@@ -79,6 +79,7 @@ def test_a_time_is_the_readers_and_its_day_is_said_unless_it_is_today() -> None:
     assert local("2026-11-30T23:30:00Z", Screen(zone=paris, now=NOON)) == "2026-12-01 00:30:00"
     assert local("2026-11-30T23:30:00.5Z", Screen(), timespec="milliseconds") == "2026-11-30 23:30:00.500"
     assert local("soon\x1b", Screen()) == "soon⟨U+001B⟩"
+    assert local("9999-12-31T23:59:59Z", Screen(zone=paris)) == "9999-12-31T23:59:59Z"
 
 
 def test_the_zone_of_the_times_is_named() -> None:
