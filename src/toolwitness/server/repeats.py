@@ -13,7 +13,7 @@ from toolwitness.core.evidence import Kind
 from toolwitness.core.states import Owner
 from toolwitness.core.verdicts import Actor, Verdict
 from toolwitness.ports import Recorded
-from toolwitness.service.workplace import Receipt, Workplace, read
+from toolwitness.service.workplace import LOOK_AGAIN, Receipt, Workplace, read
 
 _REMEMBERED: Final = 1024
 _ACTS: Final[dict[str, tuple[Kind, ...]]] = {
@@ -87,7 +87,7 @@ class Repeats:
             return None
         if act.verdict is Verdict.REFUSED:
             rule, _, reason = act.reason.partition(": ")
-            raise NotPermitted(reason or rule, rule=rule, remedy="Look at the card again: it shows what can still be decided.")
+            raise NotPermitted(reason or rule, rule=rule, remedy=LOOK_AGAIN)
         target = str(act.event.data.get("new_invocation") or invocation_id)
         caused = [one for one in events if act.event.ref in one.event.caused_by]
         return Receipt(recorded=(act, *caused), record=(await read(self._place, target)).record)
